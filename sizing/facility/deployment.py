@@ -1,0 +1,60 @@
+"""A deployment: one model at one pair of precisions in one layout on one system."""
+
+from dataclasses import dataclass
+
+from sizing.facility.system import System
+from sizing.pool.budget import PoolBudget
+from sizing.pool.layout import Layout
+from sizing.pool.precision import KvPrecision
+from sizing.sequence.attention import Storage
+from sizing.sequence.model import ModelShape
+
+
+@dataclass(frozen=True, slots=True)
+class Precisions:
+    """What a class is served at: weight precision and KV precision, by name."""
+
+    weights: str
+    kv: str
+
+    def __str__(self) -> str:
+        return f"{self.weights} weights, {self.kv} KV"
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Replicas of `model` on `system`. A pool's contents depend on nothing else."""
+
+    system: System
+    model: ModelShape
+    weights: str
+    kv_precision: KvPrecision
+    layout: Layout
+    budget: PoolBudget
+    storage: Storage
+
+    @property
+    def id(self) -> str:
+        layout = self.layout
+        parts = [f"tp{layout.tp}"]
+        if layout.dcp > 1:
+            parts.append(f"dcp{layout.dcp}")
+        if layout.attention_dp > 1:
+            parts.append(f"adp{layout.attention_dp}")
+        return "/".join((self.system.name, self.model.name, self.weights, self.kv_precision.name, "-".join(parts)))
+
+    @property
+    def precisions(self) -> Precisions:
+        return Precisions(self.weights, self.kv_precision.name)
+
+    @property
+    def gpus_per_replica(self) -> int:
+        return self.layout.gpus_per_replica
+
+    @property
+    def pools_per_replica(self) -> int:
+        return self.layout.attention_dp
+
+    def sequence_bytes(self, context: int) -> int:
+        """Bytes of one sequence of `context` tokens, over its whole pool."""
+        return self.model.sequence_bytes(context, self.layout.sharding, self.storage)

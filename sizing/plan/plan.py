@@ -1,0 +1,216 @@
+"""A finished answer as data: what to buy, where it stands, what it holds, what binds. No solver is known here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from sizing.facility.deployment import Deployment, Precisions
+from sizing.facility.pod import Fill
+from sizing.request.request import Rejection, Request
+
+
+class Status(StrEnum):
+    """How good an answer is known to be."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    TIMEOUT = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """One stage of the objective. `value` and `bound` are whole numbers of `unit`; the bound is valid or None.
+
+    `conditional`: the bound holds only given the values of the stages before, one of which is not proven.
+    """
+
+    stage: str
+    unit: str
+    value: int
+    bound: int | None
+    conditional: bool = False
+
+    @property
+    def gap(self) -> float | None:
+        return None if self.bound is None else (self.value - self.bound) / max(1, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """`count` pools that hold `sequences` (class, number), sorted by class; an empty pool holds none."""
+
+    count: int
+    sequences: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDeployment:
+    """`replicas` of a deployment and how their pools are filled; pattern counts add up to the pools."""
+
+    deployment: Deployment
+    replicas: int
+    patterns: tuple[Pattern, ...]
+
+    @property
+    def pools(self) -> int:
+        return self.replicas * self.deployment.pools_per_replica
+
+    @property
+    def gpus(self) -> int:
+        return self.replicas * self.deployment.gpus_per_replica
+
+
+@dataclass(frozen=True, slots=True)
+class FilledPods:
+    """`count` Pods at `site` with the same systems in them; `fill` is what their balance of plant is counted for."""
+
+    site: str
+    pod: str
+    systems: tuple[tuple[str, int], ...]
+    fill: Fill
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPlacement:
+    """Sequences of a class on one deployment, and what limits them there."""
+
+    deployment: str
+    sequences: int
+    sequence_bytes: int
+    binding: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServedClass:
+    """A class and where its demand is held."""
+
+    name: str
+    demand: int
+    served: int
+    precisions: tuple[Precisions, ...]
+    placements: tuple[ClassPlacement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit of a site: used against limit (None: unlimited), in `unit`.
+
+    `binding`: one more Pod or system of any kind in the plan would exceed it.
+    """
+
+    name: str
+    site: str
+    used: Fraction
+    limit: Fraction | None
+    unit: str
+    binding: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """Tokens of context: `committed` to the demand, `spare` in what is left of every pool."""
+
+    committed: int
+    spare: int
+
+    @property
+    def capacity(self) -> int:
+        return self.committed + self.spare
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """HBM bought, to the byte: bought = idle + reserve + weights + committed + spare + remainder."""
+
+    bought: int
+    idle: int
+    reserve: int
+    weights: int
+    committed: int
+    spare: int
+    remainder: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the plan. kW of systems only; balance of plant apart."""
+
+    pods: int
+    systems: int
+    domains: int
+    gpus: int
+    idle_gpus: int
+    stranded_slots: int
+    free_slots: int
+    nameplate_kw: Fraction
+    liquid_kw: Fraction | None
+    air_kw: Fraction | None
+    balance_kw: Fraction
+    balance_liquid_kw: Fraction
+    balance_air_kw: Fraction
+    cost_usd: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedReplicas:
+    """A run of equal domains: each holds `replicas` (deployment id, number, GPUs of one), in order of its GPUs.
+
+    `pods` and `systems` are (first, last), counted from 1: Pods within the site, systems of this kind within the Pod;
+    `domains` are (first, last) within each of those systems.
+    """
+
+    site: str
+    pods: tuple[int, int]
+    system: str
+    systems: tuple[int, int]
+    domains: tuple[int, int]
+    replicas: tuple[tuple[str, int, int], ...]
+    idle_gpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The answer to a request. `reproducible` is false where the clock stopped the search (decision 9)."""
+
+    request: Request
+    status: Status
+    stages: tuple[StageResult, ...]
+    pods: tuple[FilledPods, ...]
+    systems: tuple[tuple[str, int], ...]
+    deployments: tuple[PlannedDeployment, ...]
+    classes: tuple[ServedClass, ...]
+    totals: Totals
+    tokens: TokenCount
+    tokens_by_model: Mapping[str, TokenCount]
+    memory: Memory
+    limits: tuple[Limit, ...]
+    placement: tuple[PlacedReplicas, ...]
+    rejected: tuple[Rejection, ...]
+    assumptions: tuple[str, ...] = ()
+    reproducible: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """The smallest change of one limit that would make a request feasible."""
+
+    limit: str
+    now: Fraction | None
+    needed: Fraction
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlan:
+    """Why a request has no plan. `partial` tells how much of the demand fits, where that was found."""
+
+    request: Request
+    status: Status
+    reasons: tuple[str, ...]
+    relaxations: tuple[Relaxation, ...]
+    rejected: tuple[Rejection, ...]
+    partial: Mapping[str, Any] | None = None

@@ -1,0 +1,93 @@
+"""A request with everything resolved: names to entries, defaults to values. Program and check read only this."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any, Literal
+
+from sizing.facility.deployment import Precisions
+from sizing.facility.site import Site
+from sizing.facility.system import System
+from sizing.pool.gpu import HbmBasis
+from sizing.pool.precision import KvPrecision
+from sizing.sequence.model import ModelShape
+
+PowerBasis = Literal["provisioned", "installed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceClass:
+    """Live sequences of one length on one model. Precisions are what the customer accepts, best first."""
+
+    name: str
+    model: ModelShape
+    context: int
+    concurrency: int
+    demand: int
+    weights: tuple[str, ...]
+    kv_precisions: tuple[KvPrecision, ...]
+
+    @property
+    def precisions(self) -> tuple[Precisions, ...]:
+        """Accepted pairs, in the order of the class's lists."""
+        return tuple(Precisions(weights, kv.name) for weights in self.weights for kv in self.kv_precisions)
+
+    def kv_steps_below_best(self, precisions: Precisions) -> int:
+        return [kv.name for kv in self.kv_precisions].index(precisions.kv)
+
+    def weight_steps_below_best(self, precisions: Precisions) -> int:
+        return self.weights.index(precisions.weights)
+
+
+def demand(concurrency: int, headroom: Fraction) -> int:
+    """Sequences to provide: `ceil(concurrency x (1 + headroom))`, exact (50 x 1.1 is 55, never 56)."""
+    return ceil(concurrency * (1 + headroom))
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How to plan. `systems` None: all on sale that the Pod can cool. `supply` is per system, over all sites."""
+
+    reserve: Fraction
+    headroom: Fraction
+    spare_systems: int
+    systems: tuple[str, ...] | None
+    supply: Mapping[str, int]
+    objective: tuple[str, ...]
+    mixed_pods: bool
+    split_precision: bool
+    dcp: bool
+    engine: str
+    hbm: HbmBasis
+    power_basis: PowerBasis
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Something that is no candidate, and why. `model` is None where the reason holds for every model."""
+
+    system: str
+    model: str | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`candidates` may be bought; `rejected` may not. `assumptions` are sentences that the report prints.
+
+    `document` is the canonical form that is hashed: every default written out, no path, classes sorted by name.
+    `entries` are the catalog entries in use, in full, by section and name.
+    """
+
+    name: str
+    classes: tuple[ServiceClass, ...]
+    sites: tuple[Site, ...]
+    policy: Policy
+    candidates: tuple[System, ...]
+    rejected: tuple[Rejection, ...]
+    assumptions: tuple[str, ...]
+    document: Mapping[str, Any]
+    entries: Mapping[str, Mapping[str, Any]]
+    catalog_sha256: str
+    input_sha256: str

@@ -1,0 +1,43 @@
+"""Exact amounts and how they are written: bytes in GB (10^9) and GiB (2^30), counts, shares, kW."""
+
+from fractions import Fraction
+from math import ceil
+
+GB = 10**9
+GIB = 2**30
+
+
+def whole_bytes(bits: Fraction | int) -> int:
+    """Bytes that hold `bits`, rounded up to a whole byte."""
+    return ceil(Fraction(bits) / 8)
+
+
+def number(value: Fraction | int) -> int | float:
+    """The JSON form of an exact amount: an integer where it is one, else the nearest float."""
+    exact = Fraction(value)
+    return exact.numerator if exact.denominator == 1 else float(exact)
+
+
+def thousands(value: Fraction | int, decimals: int = 0) -> str:
+    """`1234567` as `1,234,567`; further decimals only where asked for."""
+    return f"{float(value):,.{decimals}f}" if decimals else f"{round(value):,}"
+
+
+def gib(value: Fraction | int, decimals: int = 1) -> str:
+    """Bytes written in GiB."""
+    return f"{float(Fraction(value, GIB)):,.{decimals}f} GiB"
+
+
+def gb(value: Fraction | int, decimals: int = 1) -> str:
+    """Bytes written in decimal GB."""
+    return f"{float(Fraction(value, GB)):,.{decimals}f} GB"
+
+
+def kw(value: Fraction | int) -> str:
+    """kW as published: no trailing zeros beyond the first decimal."""
+    return f"{float(value):,.1f} kW"
+
+
+def percent(share: Fraction, decimals: int = 0) -> str:
+    """A share written in percent."""
+    return f"{float(share * 100):.{decimals}f} %"

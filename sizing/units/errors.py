@@ -1,0 +1,53 @@
+"""Errors that a user can act on: what, where, the value seen, what would be accepted, the nearest name."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault of an input.
+
+    `path` is the key as a user would point at it, such as `classes[0].context`.
+    """
+
+    what: str
+    path: str = ""
+    file: str | None = None
+    line: int | None = None
+    seen: str | None = None
+    accepted: str | None = None
+    nearest: str | None = None
+
+    def __str__(self) -> str:
+        where = ":".join(str(part) for part in (self.file, self.line) if part is not None)
+        lead = ": ".join(part for part in (where, self.path, self.what) if part)
+        details = []
+        if self.seen is not None:
+            details.append(f"seen: {self.seen}")
+        if self.accepted is not None:
+            details.append(f"accepted: {self.accepted}")
+        if self.nearest is not None:
+            details.append(f"did you mean {self.nearest!r}?")
+        return lead + (f" ({'; '.join(details)})" if details else "")
+
+
+class SizingError(Exception):
+    """Base of every error that a command turns into one clean message and an exit code."""
+
+    exit_code = 1
+
+
+class BadInput(SizingError):
+    """Everything that is wrong with an input, all at once."""
+
+    exit_code = 2
+
+    def __init__(self, *problems: Problem) -> None:
+        self.problems = problems
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+class CheckFailed(SizingError):
+    """A finished plan did not pass the independent check; it is never printed."""
+
+    exit_code = 1
