@@ -1,6 +1,7 @@
 """A deployment: one model at one pair of precisions in one layout on one system."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from sizing.facility.system import System
 from sizing.pool.budget import PoolBudget
@@ -54,6 +55,11 @@ class Deployment:
     @property
     def pools_per_replica(self) -> int:
         return self.layout.attention_dp
+
+    @property
+    def bytes_per_token(self) -> Fraction:
+        """What one more token costs at a long context, over a whole pool."""
+        return self.model.bytes_per_token(self.layout.sharding, self.storage)
 
     def sequence_bytes(self, context: int) -> int:
         """Bytes of one sequence of `context` tokens, over its whole pool."""

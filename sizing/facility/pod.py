@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from sizing.facility.bill_rules import Balance, BillRules
 from sizing.units.figures import Figure
+
+__all__ = ["Balance", "Fill", "PodType", "SystemCounts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +15,7 @@ class PodType:
     """A standard block. None is unknown, which is not unlimited (decision 7).
 
     `power_kw` is taken at the electrical input; `pue` divides it where known (decision 5).
-    `bill_rules` names the rule set of its balance of plant; None: it has none.
+    `bill_rules` counts its balance of plant; None: it has none.
     """
 
     name: str
@@ -23,22 +26,13 @@ class PodType:
     pue: Figure[Fraction] | None
     liquid_kw: Figure[Fraction] | None
     air_kw: Figure[Fraction] | None
-    bill_rules: str | None = None
+    bill_rules: BillRules | None = None
     note: str = ""
 
     @property
     def it_power_kw(self) -> Fraction:
         """kW that systems and balance of plant may draw."""
         return self.power_kw.value / (self.pue.value if self.pue else 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """Balance of plant of one Pod at its full population: switches, optics, management, coolant pumps."""
-
-    kw: Fraction = Fraction(0)
-    liquid_kw: Fraction = Fraction(0)
-    air_kw: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,13 +97,13 @@ class ServedClass:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit of a site: used against limit (None: unlimited), in `unit`.
+    """One limit of a site, or of supply over all sites (`site` None): used against limit (None: unlimited), in `unit`.
 
     `binding`: one more Pod or system of any kind in the plan would exceed it.
     """
 
     name: str
-    site: str
+    site: str | None
     used: Fraction
     limit: Fraction | None
     unit: str
@@ -196,10 +196,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """The smallest change of one limit that would make a request feasible."""
+    """A change of one limit that would make a request feasible; `site` None for supply, which counts over all sites."""
 
     limit: str
-    now: Fraction | None
+    site: str | None
+    now: Fraction
     needed: Fraction
     unit: str
 

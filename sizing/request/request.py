@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Any, Literal
+from typing import Any
 
 from sizing.facility.deployment import Precisions
+from sizing.facility.loads import PowerBasis
 from sizing.facility.site import Site
 from sizing.facility.system import System
 from sizing.pool.gpu import HbmBasis
 from sizing.pool.precision import KvPrecision
 from sizing.sequence.model import ModelShape
 
-PowerBasis = Literal["provisioned", "installed"]
+
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,3 +41,11 @@ def kw(value: Fraction | int) -> str:
 def percent(share: Fraction, decimals: int = 0) -> str:
     """A share written in percent."""
     return f"{float(share * 100):.{decimals}f} %"
+
+
+def plain(value: Fraction | int, unit: str) -> str:
+    """An amount as people write it: `4.5 MW`, `650 kW`, `5 Pods`; kW from a thousand on in MW."""
+    exact = Fraction(value)
+    if unit == "kW" and exact >= 1000:
+        exact, unit = exact / 1000, "MW"
+    return f"{float(exact):,.4f}".rstrip("0").rstrip(".") + f" {unit}"

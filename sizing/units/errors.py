@@ -1,6 +1,26 @@
 """Errors that a user can act on: what, where, the value seen, what would be accepted, the nearest name."""
 
 from dataclasses import dataclass
+from typing import Any
+
+LONGEST_SHOWN = 60
+
+
+def shown(value: Any) -> str:
+    """A value as a message prints it: on one line, no control character in it, cut where it is long."""
+    if isinstance(value, str):
+        cut = value if len(value) <= LONGEST_SHOWN else value[: LONGEST_SHOWN - 3] + "..."
+        return repr(cut)
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, int) and value.bit_length() > 4 * LONGEST_SHOWN:
+        return f"a whole number of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
 @dataclass(frozen=True, slots=True)

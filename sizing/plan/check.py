@@ -1,0 +1,89 @@
+"""The independent check: a finished plan against its request, container by container.
+
+Everything is worked out anew from the request and the physics, nothing is taken from the plan's own figures, and
+nothing is known here of the program that found the plan. A later limit is one function in `checks/` and one line here.
+"""
+
+from collections.abc import Callable, Iterator
+
+from sizing.plan.checks.buildings import (
+    fills_fit_pods,
+    heat_is_known_where_limited,
+    limits_are_told,
+    pods_hold_their_fill,
+    sites_are_kept,
+    systems_stand_in_pods,
+)
+from sizing.plan.checks.facts import Facts, facts_of
+from sizing.plan.checks.names import names_are_the_requests
+from sizing.plan.checks.places import (
+    domains_are_placed_once,
+    replicas_are_placed,
+    replicas_fit_domains,
+    spare_systems_are_empty,
+)
+from sizing.plan.checks.pools import (
+    budgets_are_right,
+    classes_are_served,
+    classes_keep_one_precision,
+    classes_stay_with_their_model,
+    layouts_are_legal,
+    placements_are_told,
+    pools_make_replicas,
+    precisions_are_supported,
+    sequences_fit_pools,
+)
+from sizing.plan.checks.sums import (
+    memory_adds_up,
+    request_is_repeated,
+    stages_are_reached,
+    status_is_earned,
+    tokens_add_up,
+    totals_add_up,
+)
+from sizing.plan.plan import Plan
+
+Check = Callable[[Plan, Facts], Iterator[str]]
+
+CHECKS: tuple[Check, ...] = (
+    # pool
+    layouts_are_legal,
+    precisions_are_supported,
+    budgets_are_right,
+    sequences_fit_pools,
+    classes_stay_with_their_model,
+    # replica
+    pools_make_replicas,
+    classes_are_served,
+    classes_keep_one_precision,
+    placements_are_told,
+    # domain
+    domains_are_placed_once,
+    replicas_fit_domains,
+    replicas_are_placed,
+    spare_systems_are_empty,
+    # system, Pod and site
+    systems_stand_in_pods,
+    fills_fit_pods,
+    pods_hold_their_fill,
+    heat_is_known_where_limited,
+    sites_are_kept,
+    limits_are_told,
+    # what the plan says of itself
+    totals_add_up,
+    tokens_add_up,
+    memory_adds_up,
+    stages_are_reached,
+    status_is_earned,
+    request_is_repeated,
+)
+
+
+def check(plan: Plan) -> tuple[str, ...]:
+    """What is wrong with a plan, in sentences; empty where it holds.
+
+    Where a plan names what the request does not offer, only that is told: the rest cannot be worked out.
+    """
+    facts = facts_of(plan.request)
+    misnamed = tuple(names_are_the_requests(plan, facts))
+    return misnamed or tuple(finding for each in CHECKS for finding in each(plan, facts))

@@ -1,0 +1,110 @@
+"""Everything that a plan names is what the request offers, and every count counts something.
+
+The other checks look names up without asking again; they run only on a plan that passes this one.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from sizing.plan.checks.facts import Facts, systems_in_pods
+from sizing.plan.plan import Plan, PlannedDeployment, Status
+from sizing.sequence.weights import FORMATS
+
+
+def names_are_the_requests(plan: Plan, facts: Facts) -> Iterator[str]:
+    """Candidates only, sites, classes and precisions of the request, no count below one, nothing twice."""
+    yield from _systems(plan, facts)
+    yield from _deployments(plan, facts)
+    yield from _classes(plan, facts)
+    yield from _placement(plan, facts)
+    if plan.status not in (Status.OPTIMAL, Status.FEASIBLE):
+        yield f"a plan cannot have the status {plan.status}"
+
+
+def _systems(plan: Plan, facts: Facts) -> Iterator[str]:
+    yield from _counted("systems bought", plan.systems, facts.systems)
+    for filled in plan.pods:
+        site = facts.sites.get(filled.site)
+        if site is None:
+            yield f"site {filled.site!r} is not in the request"
+        elif filled.pod != site.pod.name:
+            yield f"site {filled.site!r} takes Pods of type {site.pod.name!r}, not {filled.pod!r}"
+        if filled.count < 1:
+            yield f"Pods at {filled.site!r} are counted {filled.count} times"
+        yield from _counted(f"systems in a Pod at {filled.site!r}", filled.systems, facts.systems)
+        yield from _counted(f"the fill of a Pod at {filled.site!r}", filled.fill.systems, facts.systems)
+
+
+def _deployments(plan: Plan, facts: Facts) -> Iterator[str]:
+    yield from _once("deployment", (planned.deployment.id for planned in plan.deployments))
+    for planned in plan.deployments:
+        yield from _deployment(planned, facts)
+
+
+def _deployment(planned: PlannedDeployment, facts: Facts) -> Iterator[str]:
+    deployment = planned.deployment
+    for what, used, offered in (
+        ("system", deployment.system, facts.systems.get(deployment.system.name)),
+        ("model", deployment.model, facts.models.get(deployment.model.name)),
+        ("KV precision", deployment.kv_precision, facts.kv_precisions.get(deployment.kv_precision.name)),
+    ):
+        if offered is None:
+            yield f"{deployment.id}: {what} {used.name!r} is not offered by the request"
+        elif used != offered:
+            yield f"{deployment.id}: {what} {used.name!r} differs from the request's"
+    if deployment.weights not in FORMATS:
+        yield f"{deployment.id}: weight precision {deployment.weights!r} is unknown"
+    layout = deployment.layout
+    if min(layout.tp, layout.dcp, layout.attention_dp) < 1:
+        yield f"{deployment.id}: nothing in a layout is below 1"
+    if planned.replicas < 1:
+        yield f"{deployment.id}: {planned.replicas} replicas"
+    for pattern in planned.patterns:
+        if pattern.count < 1:
+            yield f"{deployment.id}: {pattern.count} pools of one pattern"
+        yield from _counted(f"sequences in a pool of {deployment.id}", pattern.sequences, facts.classes)
+
+
+def _classes(plan: Plan, facts: Facts) -> Iterator[str]:
+    known = {planned.deployment.id for planned in plan.deployments}
+    yield from _once("class", (served.name for served in plan.classes))
+    told = {served.name for served in plan.classes}
+    for name in sorted(told ^ set(facts.classes)):
+        yield f"class {name!r} is {'not in the request' if name in told else 'missing from the plan'}"
+    for served in plan.classes:
+        yield from _once(f"class {served.name!r}: deployment", (place.deployment for place in served.placements))
+        for place in served.placements:
+            if place.deployment not in known:
+                yield f"class {served.name!r}: deployment {place.deployment!r} is not in the plan"
+
+
+def _placement(plan: Plan, facts: Facts) -> Iterator[str]:
+    standing = {(site, pod, kind): count for site, pod, kind, count in systems_in_pods(plan)}
+    deployments = {planned.deployment.id for planned in plan.deployments}
+    for box in plan.placement:
+        where = f"placement at site {box.site!r} on {box.system!r}"
+        system = facts.systems.get(box.system)
+        pods = range(box.pods[0], box.pods[1] + 1)
+        if not pods or any((box.site, pod, box.system) not in standing for pod in pods):
+            yield f"{where}: no such systems in Pods {box.pods[0]} to {box.pods[1]}"
+        elif not 1 <= box.systems[0] <= box.systems[1] <= min(standing[box.site, pod, box.system] for pod in pods):
+            yield f"{where}: no systems {box.systems[0]} to {box.systems[1]} in Pods {box.pods[0]} to {box.pods[1]}"
+        elif system is None or not 1 <= box.domains[0] <= box.domains[1] <= system.domains_per_system:
+            yield f"{where}: no domains {box.domains[0]} to {box.domains[1]}"
+        yield from _counted(f"{where}: replicas", ((name, number) for name, number, _ in box.replicas), deployments)
+
+
+def _counted(what: str, counts: Iterable[tuple[str, int]], known: Iterable[str]) -> Iterator[str]:
+    counts, names = tuple(counts), set(known)
+    yield from _once(what, (name for name, _ in counts))
+    for name, count in counts:
+        if name not in names:
+            yield f"{what}: {name!r} is not offered by the request"
+        if count < 1:
+            yield f"{what}: {count} of {name!r}"
+
+
+def _once(what: str, names: Iterable[str]) -> Iterator[str]:
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield f"{what}: {name!r} is told {count} times"

@@ -1,0 +1,36 @@
+"""The constraints of the program, one module a subject. A new limit is one statement here and one line in the check."""
+
+from collections.abc import Callable
+
+from sizing.program.constraints.demand import classes_keep_one_precision, demand_is_served, served_fits_pools
+from sizing.program.constraints.packing import (
+    domains_are_bought,
+    kinds_are_counted,
+    pools_fit_replicas,
+    replicas_fit_domains,
+)
+from sizing.program.constraints.pods import systems_fit_pods
+from sizing.program.constraints.site import (
+    air_heat_fits_site,
+    liquid_heat_fits_site,
+    pods_fit_site,
+    power_fits_site,
+    systems_are_supplied,
+)
+from sizing.program.formulation import Formulation
+
+STATEMENTS: tuple[Callable[[Formulation], None], ...] = (
+    demand_is_served,
+    served_fits_pools,
+    classes_keep_one_precision,
+    pools_fit_replicas,
+    replicas_fit_domains,
+    domains_are_bought,
+    kinds_are_counted,
+    systems_fit_pods,
+    pods_fit_site,
+    power_fits_site,
+    liquid_heat_fits_site,
+    air_heat_fits_site,
+    systems_are_supplied,
+)

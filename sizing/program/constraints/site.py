@@ -1,0 +1,62 @@
+"""A site's limits: Pod positions, power, heat to liquid and to air, and what can be supplied over all sites."""
+
+import pyomo.environ as pyo
+
+from sizing.facility.loads import SiteLoad, known, site_loads
+from sizing.program.expressions import Expression, Model, linear
+from sizing.program.formulation import Formulation
+
+
+def pods_fit_site(formulation: Formulation) -> None:
+    """`sum over f of pods[z,f] <= Pod positions` for every site z that states them."""
+    formulation.model.pods_fit_site = _load_fits_site(formulation, "pods")
+
+
+def power_fits_site(formulation: Formulation) -> None:
+    """Power of every site z that limits it (decision 5).
+
+    Provisioned: `sum over f of Pod kW x pods[z,f] <= power`. Installed: `sum over s of nameplate x systems[z,s] +
+    sum over f of balance of plant x pods[z,f] <= power`.
+    """
+    formulation.model.power_fits_site = _load_fits_site(formulation, "power")
+
+
+def liquid_heat_fits_site(formulation: Formulation) -> None:
+    """`sum over s of liquid kW x systems[z,s] + sum over f of balance liquid kW x pods[z,f] <= liquid heat`."""
+    formulation.model.liquid_heat_fits_site = _load_fits_site(formulation, "liquid_heat")
+
+
+def air_heat_fits_site(formulation: Formulation) -> None:
+    """`sum over s of air kW x systems[z,s] + sum over f of balance air kW x pods[z,f] <= air heat`."""
+    formulation.model.air_heat_fits_site = _load_fits_site(formulation, "air_heat")
+
+
+def systems_are_supplied(formulation: Formulation) -> None:
+    """`sum over z of systems[z,s] <= supply_s` for every system s whose supply is limited."""
+    supply = formulation.sets.request.policy.supply
+
+    def rule(model: Model, system: str) -> Expression:
+        return linear((1, model.systems[site, system]) for site in formulation.sets.sites) <= supply[system]
+
+    index = [system for system in formulation.sets.systems if system in supply]
+    formulation.model.systems_are_supplied = pyo.Constraint(index, rule=rule)
+
+
+def _load_fits_site(formulation: Formulation, name: str) -> pyo.Constraint:
+    sets = formulation.sets
+    basis = sets.request.policy.power_basis
+    limited: dict[str, SiteLoad] = {}
+    for site, place in sets.sites.items():
+        load = next(load for load in site_loads(place, basis) if load.name == name)
+        if load.limit is not None and sets.fills[site]:
+            limited[site] = load
+
+    def rule(model: Model, site: str) -> Expression:
+        load = limited[site]
+        of_systems = [
+            (known(load.of_system(system)), model.systems[site, kind]) for kind, system in sets.systems.items()
+        ]
+        of_pods = [(load.of_pod(fill), model.pods[site, number]) for number, fill in enumerate(sets.fills[site])]
+        return linear((taken, term) for taken, term in (*of_systems, *of_pods) if taken) <= float(load.limit or 0)
+
+    return pyo.Constraint(list(limited), rule=rule)

@@ -1,0 +1,95 @@
+"""What pools hold, in two forms: by patterns of whole sequences, or by any fractional mix that fits the bytes.
+
+The second is the relaxation whose value is a lower bound. In both, Pods, systems and replicas are whole.
+"""
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+
+import pyomo.environ as pyo
+
+from sizing.facility.deployment import Precisions
+from sizing.plan.choice import Sequences
+from sizing.program.expressions import Expression, Model, linear
+from sizing.program.patterns import Columns
+from sizing.program.sets import Sets
+
+
+class Contents(ABC):
+    """What pools hold. Declares its variables on the model and answers in expressions over them."""
+
+    @abstractmethod
+    def declare(self, model: Model, sets: Sets) -> None:
+        """Add the variables, and what binds them to each other."""
+
+    @abstractmethod
+    def held(self, model: Model, name: str, precisions: Precisions) -> Expression:
+        """Sequences of a class in all pools at a pair of precisions."""
+
+    @abstractmethod
+    def pools(self, model: Model, deployment: str) -> Expression:
+        """Pools of a deployment that hold anything."""
+
+
+class PatternContents(Contents):
+    """`pools[c,q]`: whole pools of deployment c filled by pattern q."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self._holding: dict[tuple[str, Precisions], list[tuple[int, tuple[str, Sequences]]]] = defaultdict(list)
+
+    def declare(self, model: Model, sets: Sets) -> None:
+        index = []
+        for candidate in sets.candidates:
+            deployment = candidate.deployment
+            for pattern in self.columns.patterns[deployment.id]:
+                index.append((deployment.id, pattern))
+                for name, count in pattern:
+                    self._holding[name, deployment.precisions].append((count, (deployment.id, pattern)))
+        model.pools = pyo.Var(range(len(index)), domain=pyo.NonNegativeIntegers)
+        self.index = {key: position for position, key in enumerate(index)}
+
+    def held(self, model: Model, name: str, precisions: Precisions) -> Expression:
+        terms = self._holding[name, precisions]
+        return linear((count, model.pools[self.index[key]]) for count, key in terms)
+
+    def pools(self, model: Model, deployment: str) -> Expression:
+        patterns = self.columns.patterns[deployment]
+        return linear((1, model.pools[self.index[deployment, pattern]]) for pattern in patterns)
+
+
+class FractionalContents(Contents):
+    """`sequences[c,w]`, any mix that fits the bytes of `used_pools[c]` pools.
+
+    A pool never holds more whole sequences of one class than fit by themselves, so that each class is also bounded by
+    its floor: without it the bound would be that of a pool that splits sequences.
+    """
+
+    def declare(self, model: Model, sets: Sets) -> None:
+        candidates = {c.deployment.id: c for c in sets.candidates}
+        demands = {service.name: service.demand for service in sets.classes}
+        self._holding: dict[tuple[str, Precisions], list[tuple[str, str]]] = defaultdict(list)
+        for candidate in sets.candidates:
+            for name in sorted(candidate.sizes):
+                self._holding[name, candidate.deployment.precisions].append((candidate.deployment.id, name))
+        keys = [key for group in self._holding.values() for key in group]
+        model.sequences = pyo.Var(keys, domain=pyo.NonNegativeReals)
+        model.used_pools = pyo.Var(list(candidates), domain=pyo.NonNegativeReals)
+
+        def contents_fit_bytes(model: Model, deployment: str) -> Expression:
+            candidate = candidates[deployment]
+            shares = ((candidate.share(name), model.sequences[deployment, name]) for name in candidate.sizes)
+            return linear(shares) <= model.used_pools[deployment]
+
+        def contents_fit_whole(model: Model, deployment: str, name: str) -> Expression:
+            most = min(candidates[deployment].alone(name), demands[name])
+            return model.sequences[deployment, name] <= most * model.used_pools[deployment]
+
+        model.contents_fit_bytes = pyo.Constraint(list(candidates), rule=contents_fit_bytes)
+        model.contents_fit_whole = pyo.Constraint(keys, rule=contents_fit_whole)
+
+    def held(self, model: Model, name: str, precisions: Precisions) -> Expression:
+        return linear((1, model.sequences[key]) for key in self._holding[name, precisions])
+
+    def pools(self, model: Model, deployment: str) -> Expression:
+        return model.used_pools[deployment]

@@ -1,0 +1,131 @@
+"""The stages of the objective: each a whole number of its unit, minimised in the order that the policy lists."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from sizing.facility.loads import known, nameplate_kw, site_loads
+from sizing.program.deployments import Candidate
+from sizing.program.expressions import Expression, linear
+from sizing.program.formulation import Formulation
+
+Terms = list[tuple[int | float | Fraction, Expression]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """`terms` are (whole coefficient, variable): the stage's value in `unit`. No plan has less than `floor`."""
+
+    name: str
+    unit: str
+    terms: Callable[[Formulation], Terms]
+    floor: int = 0
+
+    def expression(self, formulation: Formulation) -> Expression:
+        return linear(self.terms(formulation))
+
+
+def _pods(formulation: Formulation) -> Terms:
+    return [(1, formulation.model.pods[key]) for key in formulation.fills()]
+
+
+def _system_kinds(formulation: Formulation) -> Terms:
+    return [(1, formulation.model.kind_is_used[system]) for system in formulation.sets.systems]
+
+
+def _power(formulation: Formulation) -> Terms:
+    """Installed nameplate, always (decision 5). Nameplates carry one decimal, so tenths of a kW are whole."""
+    sets = formulation.sets
+    return [
+        (int(known(nameplate_kw(system)) * 10), formulation.model.systems[site, name])
+        for site in sets.sites
+        for name, system in sets.systems.items()
+    ]
+
+
+def _gpus(formulation: Formulation) -> Terms:
+    sets = formulation.sets
+    return [
+        (system.gpus, formulation.model.systems[site, name])
+        for site in sets.sites
+        for name, system in sets.systems.items()
+    ]
+
+
+def _precision(formulation: Formulation) -> Terms:
+    """Steps below the best KV precision that the class accepts, in the order of its list, summed over sequences."""
+    classes = {service.name: service for service in formulation.sets.classes}
+    return [
+        (classes[name].kv_steps_below_best(pair), formulation.model.served[number])
+        for number, (name, pair) in enumerate(formulation.pairs)
+    ]
+
+
+def _weight_precision(formulation: Formulation) -> Terms:
+    """Likewise for the weight precision."""
+    classes = {service.name: service for service in formulation.sets.classes}
+    return [
+        (classes[name].weight_steps_below_best(pair), formulation.model.served[number])
+        for number, (name, pair) in enumerate(formulation.pairs)
+    ]
+
+
+def _idle_gpus(formulation: Formulation) -> Terms:
+    """GPUs bought and in no replica: a replica on them costs nothing and holds tokens."""
+    return [
+        *_gpus(formulation),
+        *((-c.deployment.gpus_per_replica, _replicas(formulation, c)) for c in formulation.sets.candidates),
+    ]
+
+
+def _name_order(formulation: Formulation) -> Terms:
+    """Fewer replicas, then names; and nothing bought that no stage counts (decision 9: equal plans are one plan)."""
+    candidates = sorted(formulation.sets.candidates, key=lambda candidate: candidate.deployment.id)
+    replicas = [(len(candidates) + rank, _replicas(formulation, c)) for rank, c in enumerate(candidates)]
+    systems = [
+        (rank, formulation.model.systems[site, name])
+        for site in formulation.sets.sites
+        for rank, name in enumerate(formulation.sets.systems, start=1)
+    ]
+    pods = [(rank, formulation.model.pods[key]) for rank, key in enumerate(formulation.fills(), start=1)]
+    return [*replicas, *systems, *pods]
+
+
+def _replicas(formulation: Formulation, candidate: Candidate) -> Expression:
+    return formulation.model.replicas[candidate.deployment.id]
+
+
+STAGES: Mapping[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage("pods", "Pods", _pods, floor=1),
+        Stage("system_kinds", "kinds", _system_kinds, floor=1),
+        Stage("power", "0.1 kW", _power),
+        Stage("gpus", "GPUs", _gpus),
+        Stage("precision", "sequence steps", _precision),
+        Stage("weight_precision", "sequence steps", _weight_precision),
+    )
+}
+
+THOUSANDTHS = 1000
+
+
+def use_of(name: str, site: str | None) -> Stage:
+    """The use of one limit, in thousandths of its unit rounded up; `site` None for supply, which counts over all."""
+
+    def terms(formulation: Formulation) -> Terms:
+        sets, model = formulation.sets, formulation.model
+        if site is None:
+            system = name.removeprefix("supply:")
+            return [(THOUSANDTHS, model.systems[place, system]) for place in sets.sites if system in sets.systems]
+        load = next(load for load in site_loads(sets.sites[site], sets.request.policy.power_basis) if load.name == name)
+        of_systems = [(load.of_system(system), model.systems[site, kind]) for kind, system in sets.systems.items()]
+        of_pods = [(load.of_pod(fill), model.pods[site, number]) for number, fill in enumerate(sets.fills[site])]
+        return [(ceil(known(use) * THOUSANDTHS), term) for use, term in (*of_systems, *of_pods)]
+
+    return Stage(f"use_of_{name}", "thousandths", terms)
+
+
+TIE_BREAKS = (Stage("idle_gpus", "GPUs", _idle_gpus), Stage("name_order", "rank", _name_order))
+"""What decides among plans that are equal in every stage of the objective; nothing that is bought depends on it."""

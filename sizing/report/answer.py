@@ -1,0 +1,45 @@
+"""What the answer is, in a line or two: the same words on the screen and in the workbook."""
+
+from fractions import Fraction
+
+from sizing.plan.plan import Plan, StageResult, Status
+from sizing.report.text import plural
+from sizing.units.amounts import kw, percent, thousands
+
+MEMORY_ONLY = "memory only: the least that can hold this load at its design peak; latencies are not checked"
+_TENTHS_OF_KW = "0.1 kW"
+
+
+def systems_bought(plan: Plan) -> str:
+    """Systems by kind: `19 x hgx-b300-8, 2 x gb300-nvl72`."""
+    return ", ".join(f"{thousands(count)} x {name}" for name, count in plan.systems)
+
+
+def headline(plan: Plan) -> str:
+    """Pods, systems by kind, GPUs and nameplate kW of the systems."""
+    totals = plan.totals
+    parts = [plural(totals.pods, "Pod"), systems_bought(plan), plural(totals.gpus, "GPU")]
+    return ", ".join(part for part in parts if part) + f", {kw(totals.nameplate_kw)} nameplate"
+
+
+def stage_amount(stage: StageResult, amount: int) -> str:
+    """A value or bound of a stage in its unit; tenths of a kW are written in kW."""
+    if stage.unit == _TENTHS_OF_KW:
+        return kw(Fraction(amount, 10))
+    return f"{thousands(amount)} {stage.unit}".rstrip()
+
+
+def standing(plan: Plan) -> str:
+    """Optimal, or feasible with the value, bound and gap of every stage that is not proven."""
+    if plan.status is Status.OPTIMAL:
+        return "optimal: every stage of the objective is proven"
+    unproven = [stage for stage in plan.stages if stage.bound != stage.value]
+    return "; ".join([f"{plan.status}: not every stage is proven", *map(_open_stage, unproven)])
+
+
+def _open_stage(stage: StageResult) -> str:
+    found = f"{stage.stage} {stage_amount(stage, stage.value)}"
+    if stage.bound is None or stage.gap is None:
+        return f"{found}, no bound"
+    given = ", given the stages before" if stage.conditional else ""
+    return f"{found}, at least {stage_amount(stage, stage.bound)} (gap {percent(Fraction(stage.gap), 1)}{given})"

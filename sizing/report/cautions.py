@@ -1,0 +1,128 @@
+"""What a reader must know before trusting a plan: fewer bits, weak figures, lines without power, rejected systems."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sizing.facility.system import System
+from sizing.plan.bill import BillLine
+from sizing.plan.plan import Plan
+from sizing.report.sources import Source, sources_of
+from sizing.report.text import plural
+from sizing.request.request import Rejection
+from sizing.units.amounts import kw, thousands
+
+FULL_BITS = 16
+NAMES_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One published finding on a KV precision in use; `verdict` is "for" or "against"."""
+
+    precision: str
+    verdict: str
+    finding: str
+    weight: str
+    source: Source
+
+
+def precision_findings(plan: Plan) -> list[Finding]:
+    """What is published for and against every KV precision of fewer than 16 bits in the plan (decision 12)."""
+    fewer = {
+        planned.deployment.kv_precision.name
+        for planned in plan.deployments
+        if planned.deployment.kv_precision.bits.value < FULL_BITS
+    }
+    entries = plan.request.entries.get("precisions", {})
+    return [finding for name in sorted(fewer) for finding in _findings(name, entries.get(name, {}))]
+
+
+def _findings(precision: str, entry: Mapping[str, Any]) -> Iterator[Finding]:
+    for node in entry.get("evidence", ()):
+        source, *_ = sources_of(node) or (Source(""),)
+        yield Finding(precision, str(node["verdict"]), str(node["finding"]), str(node.get("weight") or ""), source)
+
+
+def precision_sentences(plan: Plan) -> list[str]:
+    """Which classes run at fewer bits than they like best, and one finding for and against each precision."""
+    sentences = [*_below_best(plan), *_fewer_weight_bits(plan)]
+    shown: set[tuple[str, str]] = set()
+    for finding in precision_findings(plan):
+        if (finding.precision, finding.verdict) not in shown:
+            shown.add((finding.precision, finding.verdict))
+            where = ", ".join(part for part in (finding.source.title, finding.source.date) if part)
+            sentences.append(f"{finding.precision} KV, {finding.verdict}: {finding.finding.rstrip('.')} [{where}]")
+    return sentences
+
+
+def _below_best(plan: Plan) -> Iterator[str]:
+    services = {service.name: service for service in plan.request.classes}
+    for served in plan.classes:
+        service = services[served.name]
+        for precisions in served.precisions:
+            if service.kv_steps_below_best(precisions):
+                best = service.kv_precisions[0].name
+                yield f"{served.name} runs with {precisions.kv} KV; the first that it accepts is {best}"
+            if service.weight_steps_below_best(precisions):
+                best = service.weights[0]
+                yield f"{served.name} runs with {precisions.weights} weights; the first that it accepts is {best}"
+
+
+def _fewer_weight_bits(plan: Plan) -> Iterator[str]:
+    """Weights other than the checkpoint's own: the catalog carries no quality figures for them, and that is said."""
+    pairs = {
+        (planned.deployment.model.name, planned.deployment.weights, planned.deployment.model.native_weights)
+        for planned in plan.deployments
+    }
+    for model, weights, native in sorted(pairs):
+        if weights not in (native, "bf16"):
+            yield f"{model} runs with {weights} weights, its checkpoint is {native}: no quality figures are at hand"
+
+
+def weak_nameplates(plan: Plan) -> list[str]:
+    """Systems in the plan whose nameplate is derived or of low confidence (decision 8)."""
+    kinds = {system.name: system for system in plan.request.candidates}
+    return [sentence for name, _ in plan.systems if (sentence := _weak(kinds[name]))]
+
+
+def _weak(system: System) -> str | None:
+    figure = system.nameplate_kw
+    if figure is None or (figure.confidence != "low" and not figure.basis.startswith("derived")):
+        return None
+    spread = f", range {kw(figure.range[0])} to {kw(figure.range[1])}" if figure.range else ""
+    basis = f" ({figure.basis})" if figure.basis else ""
+    return f"{system.name}: {kw(figure.value)} nameplate is of {figure.confidence} confidence{spread}{basis}"
+
+
+def balance_sentences(plan: Plan, lines: tuple[BillLine, ...]) -> list[str]:
+    """Whether the balance of plant is counted, and which lines of the bill have no known power."""
+    totals = plan.totals
+    if totals.balance_kw:
+        counted = f"balance of plant is counted at full Pods: {kw(totals.balance_kw)} beside the systems"
+    else:
+        counted = "balance of plant is not counted in kW: the Pod's entry gives it none"
+    unknown = sorted({line.part or line.description for line in lines if line.unit_kw is None})
+    return [counted, *([f"power unknown and in no sum: {_some(unknown)}"] if unknown else [])]
+
+
+def assumption_sentences(plan: Plan) -> list[str]:
+    """Assumptions of the request and of the plan, each once."""
+    return list(dict.fromkeys((*plan.request.assumptions, *plan.assumptions)))
+
+
+def rejections_in_brief(rejected: tuple[Rejection, ...]) -> list[str]:
+    """Rejected systems by reason: how many, and the first names."""
+    by_reason: dict[str, list[str]] = {}
+    for rejection in rejected:
+        name = rejection.system if rejection.model is None else f"{rejection.system} for {rejection.model}"
+        names = by_reason.setdefault(rejection.why, [])
+        if name not in names:
+            names.append(name)
+    return [f"{plural(len(names), 'system')}: {why}: {_some(names)}" for why, names in by_reason.items()]
+
+
+def _some(names: list[str]) -> str:
+    if len(names) <= NAMES_SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[: NAMES_SHOWN - 1])} and {thousands(len(names) - NAMES_SHOWN + 1)} more"

@@ -1,0 +1,194 @@
+"""The answer on the screen: plain text of at most 120 columns, readable without colour."""
+
+from collections.abc import Sequence
+
+from sizing.plan.bill import bill_of_units
+from sizing.plan.plan import Limit, NoPlan, Plan, Status
+from sizing.report.answer import MEMORY_ONLY, headline, standing
+from sizing.report.cautions import (
+    assumption_sentences,
+    balance_sentences,
+    precision_sentences,
+    rejections_in_brief,
+    weak_nameplates,
+)
+from sizing.report.grid import Column, bullets, paragraph, table
+from sizing.report.holdings import gpus_decomposed, holdings
+from sizing.report.memory_lines import MemoryLine, memory_lines
+from sizing.report.pod_use import pod_sentences
+from sizing.report.text import amount, plural, visible
+from sizing.units.amounts import gb, gib, percent, thousands
+
+
+def console_report(plan: Plan, bill: str | None = None) -> str:
+    """The whole answer; `bill` is where the bill of units was written, said last."""
+    rejected = rejections_in_brief(plan.rejected)
+    sections = [
+        MEMORY_ONLY,
+        "\n".join(map(paragraph, (f"{plan.request.name}: {headline(plan)}", standing(plan)))),
+        _deployments(plan),
+        _classes(plan),
+        _tokens(plan),
+        _limits(plan.limits),
+        _listed("Used and stranded", [*pod_sentences(plan), *_idle(plan)]),
+        _listed("Fewer bits", precision_sentences(plan)),
+        _listed("To know", _to_know(plan)),
+        _listed("Not considered (in full in the workbook)", rejected),
+        f"Bill of units: {visible(bill)}" if bill else "",
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def no_plan_report(no_plan: NoPlan) -> str:
+    """Why there is no plan, and the smallest change of a limit that would give one."""
+    if no_plan.status is Status.TIMEOUT:
+        verdict = "no plan was found before the time limit; that does not mean that there is none"
+    else:
+        verdict = "infeasible: no plan holds this load within its limits"
+    partial = no_plan.partial or {}
+    sections = [
+        MEMORY_ONLY,
+        paragraph(f"{no_plan.request.name}: {verdict}"),
+        _listed("Why", no_plan.reasons),
+        _relaxations(no_plan),
+        _listed("What does fit", [f"{key.replace('_', ' ')}: {visible(str(value))}" for key, value in partial.items()]),
+        _listed("Assumed", no_plan.request.assumptions),
+        _listed("Not considered", rejections_in_brief(no_plan.rejected)),
+        "No bill of units was written.",
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _listed(heading: str, sentences: Sequence[str]) -> str:
+    return f"{heading}\n{bullets(sentences)}" if sentences else ""
+
+
+def _deployments(plan: Plan) -> str:
+    columns = (
+        Column("#", number=True),
+        Column("model"),
+        Column("system"),
+        Column("GPUs"),
+        Column("weights / KV"),
+        Column("KV of one pool"),
+    )
+    rows = [
+        (
+            str(number),
+            planned.deployment.model.name,
+            planned.deployment.system.name,
+            gpus_decomposed(planned),
+            f"{planned.deployment.weights} / {planned.deployment.kv_precision.name}",
+            _both(planned.deployment.budget.kv_bytes),
+        )
+        for number, planned in enumerate(plan.deployments, start=1)
+    ]
+    return table(columns, rows)
+
+
+def _classes(plan: Plan) -> str:
+    columns = (
+        Column("class"),
+        Column("on #", number=True),
+        Column("tokens each", number=True),
+        Column("bytes each"),
+        Column("sequences"),
+        Column("limited by"),
+    )
+    rows = [
+        (
+            holding.served.name,
+            str(holding.number),
+            thousands(holding.service.context),
+            _both(holding.placement.sequence_bytes, 2),
+            holding.arithmetic(),
+            holding.placement.binding,
+        )
+        for holding in holdings(plan)
+    ]
+    return table(columns, rows)
+
+
+def _tokens(plan: Plan) -> str:
+    columns = (
+        Column("token budget"),
+        Column("GiB", number=True),
+        Column("GB", number=True),
+        Column("of HBM", number=True),
+        Column("tokens", number=True),
+        Column(""),
+    )
+    bought = plan.memory.bought
+    rows = [_token_row(line, bought) for line in memory_lines(plan)]
+    if len(plan.tokens_by_model) > 1:
+        rows.extend(
+            (f"  of {model}", "", "", "", thousands(tokens.capacity), f"{thousands(tokens.committed)} committed")
+            for model, tokens in plan.tokens_by_model.items()
+        )
+    return table(columns, rows)
+
+
+def _token_row(line: MemoryLine, bought: int) -> tuple[str, ...]:
+    return (
+        line.name if line.is_sum else f"  {line.name}",
+        gib(line.size_bytes).removesuffix(" GiB"),
+        gb(line.size_bytes).removesuffix(" GB"),
+        percent(line.share_of(bought), 1),
+        "" if line.tokens is None else thousands(line.tokens),
+        line.meaning,
+    )
+
+
+def _limits(limits: Sequence[Limit]) -> str:
+    columns = (
+        Column("limit"),
+        Column("site"),
+        Column("used", number=True),
+        Column("limit", number=True),
+        Column("unit"),
+        Column("used of limit", number=True),
+        Column("binds"),
+    )
+    rows = [
+        (
+            limit.name,
+            limit.site,
+            amount(limit.used),
+            "none given" if limit.limit is None else amount(limit.limit),
+            limit.unit,
+            percent(limit.used / limit.limit) if limit.limit else "",
+            "yes: one more would exceed it" if limit.binding else "no",
+        )
+        for limit in limits
+    ]
+    return table(columns, rows) if rows else ""
+
+
+def _idle(plan: Plan) -> list[str]:
+    idle = plan.totals.idle_gpus
+    return [f"{plural(idle, 'GPU')} of {thousands(plan.totals.gpus)} in no replica"] if idle else []
+
+
+def _to_know(plan: Plan) -> list[str]:
+    clock = [] if plan.reproducible else ["stopped by the clock: another run may find another plan"]
+    return [
+        *clock,
+        *assumption_sentences(plan),
+        *weak_nameplates(plan),
+        *balance_sentences(plan, bill_of_units(plan)),
+    ]
+
+
+def _relaxations(no_plan: NoPlan) -> str:
+    if not no_plan.relaxations:
+        return ""
+    columns = (Column("smallest change"), Column("now", number=True), Column("needed", number=True), Column("unit"))
+    rows = [
+        (change.limit, "none given" if change.now is None else amount(change.now), amount(change.needed), change.unit)
+        for change in no_plan.relaxations
+    ]
+    return table(columns, rows)
+
+
+def _both(size_bytes: int, decimals: int = 1) -> str:
+    return f"{gib(size_bytes, decimals)} ({gb(size_bytes, decimals)})"

@@ -1,0 +1,76 @@
+"""Sheet `Bill of units`: what procurement orders, each line with the rule that counts it and its source."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from sizing.plan.bill import BillLine
+from sizing.plan.plan import Plan
+from sizing.report.answer import MEMORY_ONLY, headline
+from sizing.report.cautions import balance_sentences
+from sizing.report.page import UNKNOWN, Column, Page, Row, Value
+from sizing.report.styles import Style
+
+COLUMNS = (
+    Column("No.", style=Style.COUNT),
+    Column("Group", most=18),
+    Column("Manufacturer", most=18),
+    Column("Part", most=24),
+    Column("Description", most=36),
+    Column("Quantity", style=Style.COUNT),
+    Column("Unit", most=12),
+    Column("Power each", "kW", Style.TWO_DECIMALS),
+    Column("Power", "kW", Style.TWO_DECIMALS),
+    Column("Price each", "USD", Style.TWO_DECIMALS),
+    Column("Price", "USD", Style.TWO_DECIMALS),
+    Column("Rule", most=36),
+    Column("Confidence", most=11),
+    Column("Source", most=40),
+    Column("Remark", most=36),
+)
+
+
+def write(page: Page, plan: Plan, lines: tuple[BillLine, ...]) -> None:
+    """One row a line, then the sum of what is known."""
+    page.title(f"Bill of units: {plan.request.name}", headline(plan), MEMORY_ONLY)
+    page.table(COLUMNS, [*_rows(lines), _sum(lines)])
+    page.notes("Power", balance_sentences(plan, lines))
+
+
+def _rows(lines: tuple[BillLine, ...]) -> Iterator[Row]:
+    for line in lines:
+        yield Row(
+            (
+                line.number,
+                line.group,
+                line.manufacturer,
+                line.part,
+                line.description,
+                line.quantity,
+                line.unit,
+                _known(line.unit_kw),
+                _known(line.total_kw),
+                _known(line.unit_usd),
+                _known(line.total_usd),
+                line.rule,
+                line.confidence,
+                line.source,
+                line.remark,
+            )
+        )
+
+
+def _sum(lines: tuple[BillLine, ...]) -> Row:
+    """The sums of the lines whose figure is known; a sum over no known line is unknown."""
+    kw = [line.total_kw for line in lines if line.total_kw is not None]
+    usd = [line.total_usd for line in lines if line.total_usd is not None]
+    label = "Sum of what is known"
+    sums = (None, _total(kw), None, _total(usd))
+    return Row((None, label, None, None, None, None, None, *sums, None, None, None, None), is_sum=True)
+
+
+def _known(value: Fraction | None) -> Value:
+    return UNKNOWN if value is None else value
+
+
+def _total(values: list[Fraction]) -> Value:
+    return sum(values, Fraction(0)) if values else UNKNOWN

@@ -1,0 +1,50 @@
+"""Sheet `Placement`: which replicas on which GPUs of which system of which Pod, one row a run of equal domains."""
+
+from collections.abc import Iterator
+
+from sizing.plan.bill import BillLine
+from sizing.plan.plan import PlacedReplicas, Plan
+from sizing.report.page import Column, Page, Row
+from sizing.report.styles import Style
+
+COLUMNS = (
+    Column("Site", most=20),
+    Column("Pods", "first", Style.COUNT),
+    Column("Pods", "last", Style.COUNT),
+    Column("System", most=20),
+    Column("Systems", "first", Style.COUNT),
+    Column("Systems", "last", Style.COUNT),
+    Column("Domains", "first", Style.COUNT),
+    Column("Domains", "last", Style.COUNT),
+    Column("GPUs", "first", Style.COUNT),
+    Column("GPUs", "last", Style.COUNT),
+    Column("Holds", most=60),
+    Column("Replicas in each domain", style=Style.COUNT),
+    Column("GPUs of a replica", style=Style.COUNT),
+    Column("Replicas in all", style=Style.COUNT),
+)
+
+
+def write(page: Page, plan: Plan, lines: tuple[BillLine, ...]) -> None:
+    """Ranges are counted from 1: Pods in their site, systems of a kind in their Pod, domains and GPUs in theirs."""
+    page.title(
+        "Placement",
+        "Counted from 1: Pods within the site, systems of a kind within the Pod, domains within the system, GPUs within "
+        "the domain. A row holds for every domain in its ranges.",
+    )
+    page.table(COLUMNS, [row for placed in plan.placement for row in _rows(placed)])
+
+
+def _rows(placed: PlacedReplicas) -> Iterator[Row]:
+    ranges = (placed.pods, placed.systems, placed.domains)
+    domains = 1
+    for first, last in ranges:
+        domains *= last - first + 1
+    where = (placed.site, *placed.pods, placed.system, *placed.systems, *placed.domains)
+    next_gpu = 1
+    for deployment, count, gpus in placed.replicas:
+        last_gpu = next_gpu + count * gpus - 1
+        yield Row((*where, next_gpu, last_gpu, deployment, count, gpus, count * domains))
+        next_gpu = last_gpu + 1
+    if placed.idle_gpus:
+        yield Row((*where, next_gpu, next_gpu + placed.idle_gpus - 1, "idle", None, None, None))

@@ -1,0 +1,175 @@
+"""Sheet `Summary`: the answer on one page."""
+
+from sizing.plan.bill import BillLine
+from sizing.plan.plan import Plan
+from sizing.report.answer import MEMORY_ONLY, headline, stage_parts, standing
+from sizing.report.cautions import (
+    assumption_sentences,
+    balance_sentences,
+    clock_sentences,
+    policy_sentence,
+    precision_sentences,
+    rejections_in_brief,
+    weak_nameplates,
+)
+from sizing.report.holdings import gpus_decomposed, holdings
+from sizing.report.page import UNKNOWN, Column, Page, Row
+from sizing.report.pod_use import idle_sentences, pod_sentences
+from sizing.report.styles import Style
+from sizing.units.amounts import GIB
+
+FIGURES = (Column("What", most=30), Column("Value", style=Style.GENERAL), Column("Unit"))
+DEPLOYMENTS = (
+    Column("Model", most=30),
+    Column("System", most=20),
+    Column("Weights"),
+    Column("KV precision"),
+    Column("Layout"),
+    Column("GPUs", style=Style.COUNT),
+    Column("Replicas", style=Style.COUNT),
+    Column("Pools", style=Style.COUNT),
+    Column("How it decomposes"),
+)
+CLASSES = (
+    Column("Class", most=30),
+    Column("Model", most=20),
+    Column("Weights"),
+    Column("KV precision"),
+    Column("Limited by"),
+    Column("Context", "tokens", Style.COUNT),
+    Column("Asked for", "sequences", Style.COUNT),
+    Column("One sequence", "GiB", Style.TWO_DECIMALS),
+    Column("How it decomposes"),
+)
+STAGES = (
+    Column("Stage of the objective", most=30),
+    Column("Value", style=Style.GENERAL),
+    Column("Unit"),
+    Column("Lower bound", style=Style.GENERAL),
+    Column("Gap", style=Style.SHARE),
+    Column("Bound"),
+)
+LIMITS = (
+    Column("Limit", most=30),
+    Column("Site", most=20),
+    Column("Unit"),
+    Column("Used", style=Style.GENERAL),
+    Column("Limit", style=Style.GENERAL),
+    Column("Used of limit", style=Style.SHARE),
+    Column("Binds"),
+)
+
+
+def write(page: Page, plan: Plan, lines: tuple[BillLine, ...]) -> None:
+    """Title, headline, key figures, deployments, classes, stages, limits, and what a reader must know."""
+    page.title(plan.request.name, MEMORY_ONLY, headline(plan), standing(plan))
+    page.table(FIGURES, _figures(plan))
+    page.section("Deployments")
+    page.table(DEPLOYMENTS, _deployments(plan))
+    page.section("Classes")
+    page.table(CLASSES, _classes(plan))
+    page.section("Objective")
+    page.table(STAGES, _stages(plan))
+    page.section("Limits")
+    page.table(LIMITS, limit_rows(plan))
+    page.notes("Used and stranded", [*pod_sentences(plan), *idle_sentences(plan)])
+    page.notes("Fewer bits", precision_sentences(plan))
+    page.notes(
+        "To know",
+        [
+            *clock_sentences(plan),
+            policy_sentence(plan),
+            *assumption_sentences(plan),
+            *weak_nameplates(plan),
+            *balance_sentences(plan, lines),
+        ],
+    )
+    page.notes("Not considered (in full under Assumptions and sources)", rejections_in_brief(plan.rejected))
+
+
+def _figures(plan: Plan) -> list[Row]:
+    totals, tokens = plan.totals, plan.tokens
+    rows = [
+        Row(("Pods", totals.pods, "Pods")),
+        *(Row((f"Systems: {name}", count, "systems")) for name, count in plan.systems),
+        Row(("Domains", totals.domains, "domains")),
+        Row(("GPUs", totals.gpus, "GPUs")),
+        Row(("GPUs in no replica", totals.idle_gpus, "GPUs")),
+        Row(("Nameplate of the systems", totals.nameplate_kw, "kW")),
+        Row(("Balance of plant", totals.balance_kw, "kW")),
+        Row(("Tokens committed", tokens.committed, "tokens")),
+        Row(("Tokens spare", tokens.spare, "tokens")),
+        Row(("Stranded slots", totals.stranded_slots, "GPU slots")),
+        Row(("Free slots", totals.free_slots, "GPU slots")),
+    ]
+    if totals.cost_usd is not None:
+        rows.append(Row(("Cost", totals.cost_usd, "USD")))
+    return rows
+
+
+def _deployments(plan: Plan) -> list[Row]:
+    return [
+        Row(
+            (
+                planned.deployment.model.name,
+                planned.deployment.system.name,
+                planned.deployment.weights,
+                planned.deployment.kv_precision.name,
+                str(planned.deployment.layout),
+                planned.gpus,
+                planned.replicas,
+                planned.pools,
+                gpus_decomposed(planned),
+            )
+        )
+        for planned in plan.deployments
+    ]
+
+
+def _classes(plan: Plan) -> list[Row]:
+    return [
+        Row(
+            (
+                holding.served.name,
+                holding.service.model.name,
+                holding.planned.deployment.weights,
+                holding.planned.deployment.kv_precision.name,
+                holding.placement.binding,
+                holding.service.context,
+                holding.served.demand,
+                holding.placement.sequence_bytes / GIB,
+                holding.arithmetic(),
+            )
+        )
+        for holding in holdings(plan)
+    ]
+
+
+def _stages(plan: Plan) -> list[Row]:
+    rows = []
+    for stage in plan.stages:
+        value, unit = stage_parts(stage, stage.value)
+        bound = UNKNOWN if stage.bound is None else stage_parts(stage, stage.bound)[0]
+        gap = UNKNOWN if stage.gap is None else stage.gap
+        standing_of = "given the stages before" if stage.conditional else "proven" if stage.gap == 0 else "open"
+        rows.append(Row((stage.stage, value, unit, bound, gap, standing_of)))
+    return rows
+
+
+def limit_rows(plan: Plan) -> list[Row]:
+    """Every limit: used, limit, share, whether it binds."""
+    return [
+        Row(
+            (
+                limit.name,
+                limit.site or "all sites",
+                limit.unit,
+                limit.used,
+                "none given" if limit.limit is None else limit.limit,
+                limit.used / limit.limit if limit.limit else None,
+                "yes: one more would exceed it" if limit.binding else "no",
+            ),
+            is_sum=limit.binding,
+        )
+        for limit in plan.limits
+    ]

@@ -1,0 +1,79 @@
+"""Text that came from a workload or a catalog, made safe to print: what cannot be shown is replaced visibly."""
+
+import re
+from fractions import Fraction
+from unicodedata import combining, east_asian_width
+
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_XML_ESCAPE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
+_FIRST_CONTROL_PICTURE = 0x2400
+_DELETE = 0x7F
+_SPACE = 0x20
+_ZERO_WIDTH = frozenset("\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff")
+
+
+def visible(text: str) -> str:
+    """`text` with every character that XML or a terminal cannot hold as a sign of its own (`␀`, `⟨U+FFFE⟩`)."""
+    return _UNPRINTABLE.sub(_sign, text)
+
+
+def _sign(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < _SPACE:
+        return chr(_FIRST_CONTROL_PICTURE + code)
+    return "␡" if code == _DELETE else f"⟨U+{code:04X}⟩"
+
+
+def escaped_for_xml(text: str) -> str:
+    """`text` as a spreadsheet shows it: visible, and `_x0041_` not taken for an escaped character (ECMA-376 ST_Xstring)."""
+    return _XML_ESCAPE.sub("_x005F_", visible(text))
+
+
+def width(text: str) -> int:
+    """Columns that `text` takes on a terminal: two for a wide character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if character in _ZERO_WIDTH or combining(character):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+def cut(text: str, columns: int) -> tuple[str, str]:
+    """(what fits into `columns`, the rest), broken at a space where there is one; the first part is never empty."""
+    taken = used = 0
+    for character in text:
+        used += _columns(character)
+        if used > columns and taken:
+            break
+        taken += 1
+    if taken == len(text):
+        return text, ""
+    space = text.rfind(" ", 1, taken + 1)
+    if space > 0:
+        return text[:space], text[space + 1 :]
+    return text[:taken], text[taken:]
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    """`text` in lines of at most `columns`; a word that is longer is broken."""
+    lines = []
+    rest = text
+    while rest:
+        line, rest = cut(rest, columns)
+        lines.append(line)
+    return lines or [""]
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """`1 Pod`, `2 Pods`, `1,280 GPUs`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def amount(value: Fraction | int) -> str:
+    """An amount with at most three decimals and no trailing zeros: `5,000`, `49.6`."""
+    text = f"{float(value):,.3f}"
+    return text.rstrip("0").rstrip(".")

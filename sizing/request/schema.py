@@ -1,0 +1,269 @@
+"""A workload as it is written: classes, site or sites, policy. The contract of the file, with every default.
+
+Names are resolved while the tree is checked, with the catalog as context, so that all problems come at once.
+"""
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationInfo
+
+from sizing.catalog.border import (
+    GIVEN,
+    ONE_OR_MORE,
+    Count,
+    Entry,
+    Flag,
+    Name,
+    PositiveCount,
+    PositiveTokens,
+    PowerKw,
+    Share,
+)
+from sizing.facility.loads import PowerBasis
+from sizing.pool.gpu import HbmBasis
+from sizing.sequence.weights import FORMATS
+from sizing.units.errors import BadInput
+from sizing.units.names import nearest
+from sizing.units.quantities import NotAccepted
+
+if TYPE_CHECKING:
+    from sizing.catalog.catalog import Catalog
+
+STAGES = ("pods", "system_kinds", "power", "gpus", "precision", "weight_precision")
+DEFAULT_OBJECTIVE = ("pods", "system_kinds", "power", "gpus", "precision")
+DEFAULT_POD = "podos-1mw"
+DEFAULT_SITE = "site"
+DEFAULT_ENGINE = "ideal"
+
+MODEL_ACCEPTED = "a catalog name, or the Hugging Face id of a model in the catalog"
+
+MOST_SEQUENCES = 10**9
+MOST_TOKENS = 10**9
+MOST_SYSTEMS = 10**6
+MOST_PODS = 10**6
+MOST_KW = 10**9
+MOST_HEADROOM = 10
+MOST_ITEMS = 1000
+
+
+def _at_most(limit: int, written: str) -> AfterValidator:
+    """Refuse what no facility will ever be, before it reaches a solver."""
+
+    def check(value: Any) -> Any:
+        if value is not None and value > limit:
+            raise NotAccepted("is absurdly large", f"at most {written}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _below_all(share: Fraction) -> Fraction:
+    if share >= 1:
+        raise NotAccepted("leaves no memory", "less than 100 %")
+    return share
+
+
+def _not_yet(what: str) -> AfterValidator:
+    def check(value: Any) -> Any:
+        if value:
+            raise NotAccepted(f"{what} is not supported yet", "nothing: leave the key out")
+        return value
+
+    return AfterValidator(check)
+
+
+def _named(resolve: Callable[["Catalog", str], str]) -> AfterValidator:
+    """Resolve a name to the one that the catalog uses; without a catalog as context, leave it as it is."""
+
+    def check(name: str, info: ValidationInfo) -> str:
+        if info.context is None:
+            return name
+        try:
+            return resolve(info.context, name)
+        except BadInput as error:
+            problem = error.problems[0]
+            if problem.file is not None:  # not the name is wrong, but a file of the catalog
+                raise
+            raise NotAccepted(problem.what, problem.accepted or "a name of the catalog", problem.nearest) from None
+
+    return AfterValidator(check)
+
+
+def _model(catalog: "Catalog", name: str) -> str:
+    if name.endswith(".json") or name.startswith((".", "/", "~")):
+        raise NotAccepted("models from a config.json come with a later version", MODEL_ACCEPTED)
+    return catalog.model(name).name
+
+
+def _engine(catalog: "Catalog", name: str) -> str:
+    known = catalog.names("engines")
+    if name not in known:
+        raise NotAccepted("unknown engine", ", ".join(known), nearest(name, known))
+    if name != DEFAULT_ENGINE:
+        raise NotAccepted("storage rules of an engine are not supported yet", DEFAULT_ENGINE)
+    return name
+
+
+def _one_of(what: str, known: Iterable[str]) -> AfterValidator:
+    names = tuple(known)
+
+    def check(name: str) -> str:
+        if name not in names:
+            raise NotAccepted(f"unknown {what}", ", ".join(names), nearest(name, names))
+        return name
+
+    return AfterValidator(check)
+
+
+def _stage(name: str) -> str:
+    if name == "cost":
+        raise NotAccepted("stage cost needs prices, which are not supported yet", ", ".join(STAGES))
+    return name
+
+
+def _within_limit(context: int, info: ValidationInfo) -> int:
+    """Decision 13. Nothing is said where the model or the permission is wrong itself."""
+    catalog, model = info.context, info.data.get("model")
+    if catalog is None or model is None or info.data.get("allow_longer_context", True):
+        return context
+    limit = catalog.model(model).context_limit
+    if context > limit:
+        raise NotAccepted(
+            f"{context:,} tokens are beyond the limit of {model} (decision 13)",
+            f"at most {limit:,}, or allow_longer_context: true",
+        )
+    return context
+
+
+def _quantises_something(weights: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    """Refuse a format that leaves every weight of the model in bf16, such as mxfp4 for a model without experts."""
+    catalog, model = info.context, info.data.get("model")
+    if catalog is not None and model is not None:
+        roles = {tensors.role for _, tensors in catalog.model(model).tensors() if tensors.total}
+        for name in weights:
+            if not FORMATS[name].quantised & roles:
+                raise NotAccepted(f"{name} is {FORMATS[name].title}, of which {model} has none", "another precision")
+    return weights
+
+
+Sequences = Annotated[PositiveCount, _at_most(MOST_SEQUENCES, f"{MOST_SEQUENCES:,} sequences")]
+Context = Annotated[PositiveTokens, _at_most(MOST_TOKENS, f"{MOST_TOKENS:,} tokens"), AfterValidator(_within_limit)]
+Systems = Annotated[Count, _at_most(MOST_SYSTEMS, f"{MOST_SYSTEMS:,} systems")]
+Pods = Annotated[Count, _at_most(MOST_PODS, f"{MOST_PODS:,} Pods")]
+Limit = Annotated[PowerKw, _at_most(MOST_KW, "1000 GW")]
+
+ModelName = Annotated[Name, _named(_model)]
+SystemName = Annotated[Name, _named(lambda catalog, name: catalog.system(name).name)]
+PodName = Annotated[Name, _named(lambda catalog, name: catalog.pod(name).name)]
+KvPrecisionName = Annotated[Name, _named(lambda catalog, name: catalog.kv_precision(name).name)]
+EngineName = Annotated[Name, _named(_engine)]
+WeightName = Annotated[Name, _one_of("weight precision", FORMATS)]
+Stage = Annotated[Name, AfterValidator(_stage), _one_of("stage", STAGES)]
+
+SystemNames = Annotated[tuple[SystemName, ...], *ONE_OR_MORE]
+KvPrecisionNames = Annotated[tuple[KvPrecisionName, ...], *ONE_OR_MORE]
+WeightNames = Annotated[tuple[WeightName, ...], *ONE_OR_MORE, AfterValidator(_quantises_something)]
+Stages = Annotated[tuple[Stage, ...], *ONE_OR_MORE]
+
+
+class ClassEntry(Entry):
+    """Live sequences of one length on one model."""
+
+    name: Name = Field(description="Name of the class, once in a workload.")
+    model: ModelName = Field(description="A catalog name, or the Hugging Face id of a model in the catalog.")
+    allow_longer_context: Flag = Field(default=False, description="Accept a context beyond the model's limit.")
+    context: Context = Field(description="Tokens held by one live sequence, prompt and output; k = 1,024.")
+    concurrency: Sequences = Field(description="Live sequences at the design peak, without a suffix.")
+    weights: Annotated[WeightNames | None, GIVEN] = Field(
+        default=None, description="Weight precisions that are accepted, best first. Default: the checkpoint's own."
+    )
+    kv_precision: KvPrecisionNames = Field(
+        default=("bf16",), description="KV precisions that are accepted, best first."
+    )
+
+
+class InstalledEntry(Entry):
+    """What is there already."""
+
+    systems: dict[SystemName, Systems] = Field(default_factory=dict, description="Systems that are there, by name.")
+    pods: Pods = Field(default=0, description="Pods that are there.")
+
+    def __bool__(self) -> bool:
+        return any(self.systems.values()) or self.pods > 0
+
+
+class SiteEntry(Entry):
+    """Where Pods stand. A limit that is left out is unlimited; a limit of 0 is zero."""
+
+    name: Name = Field(default=DEFAULT_SITE, description="Name of the site.")
+    pod: PodName = Field(default=DEFAULT_POD, description="Type of Pod, a catalog name.")
+    power: Annotated[Limit | None, GIVEN] = Field(default=None, description="Utility power, with its unit.")
+    liquid_heat: Annotated[Limit | None, GIVEN] = Field(
+        default=None, description="Heat that the site takes from liquid."
+    )
+    air_heat: Annotated[Limit | None, GIVEN] = Field(default=None, description="Heat that the site takes from air.")
+    pods: Annotated[Pods | None, GIVEN] = Field(default=None, description="Pod positions.")
+    pod_liquid_heat: Annotated[Limit | None, GIVEN] = Field(
+        default=None, description="Heat that one Pod takes from liquid."
+    )
+    pod_air_heat: Annotated[Limit | None, GIVEN] = Field(default=None, description="Heat that one Pod takes from air.")
+    installed: Annotated[InstalledEntry, _not_yet("what is installed already")] = Field(
+        default_factory=InstalledEntry, description="What is there already (not supported yet)."
+    )
+
+
+class NamedSiteEntry(SiteEntry):
+    """One of several sites."""
+
+    name: Name = Field(description="Name of the site, once in a workload.")
+
+
+class PolicyEntry(Entry):
+    """How to plan."""
+
+    reserve: Annotated[Share, AfterValidator(_below_all)] = Field(
+        default=Fraction(1, 10), description="Share of HBM kept free of weights and cache. Default: 10 %."
+    )
+    headroom: Annotated[Share, _at_most(MOST_HEADROOM, f"{MOST_HEADROOM * 100:,} %")] = Field(
+        default=Fraction(0), description="Sequences to provide beyond the concurrency. Default: 0 %."
+    )
+    spare_systems: Systems = Field(
+        default=0, description="Systems to buy beyond the need, for every kind that is used."
+    )
+    systems: Annotated[SystemNames | None, GIVEN] = Field(
+        default=None, description="Systems that may be bought. Default: all on sale that the Pod can cool."
+    )
+    supply: dict[SystemName, Systems] = Field(
+        default_factory=dict, description="The most systems of a kind, over all sites."
+    )
+    objective: Stages = Field(default=DEFAULT_OBJECTIVE, description="What is minimised, in this order.")
+    mixed_pods: Flag = Field(default=False, description="Whether a Pod may hold two kinds of system.")
+    split_precision: Flag = Field(default=False, description="Whether a class may run at several precisions.")
+    dcp: Flag = Field(default=False, description="Whether decode context parallel is tried.")
+    engine: EngineName = Field(
+        default=DEFAULT_ENGINE, description="How an engine stores a cache; ideal is the arithmetic itself."
+    )
+    hbm: HbmBasis = Field(default="label", description="HBM by the vendor's label or as drivers report it.")
+    power_basis: PowerBasis = Field(default="provisioned", description="How Pods count against the power of a site.")
+    prices: Annotated[dict[Name, Any], _not_yet("planning with prices")] = Field(
+        default_factory=dict, description="Prices (not supported yet)."
+    )
+
+
+class Workload(Entry):
+    """What a customer wants to serve, and where."""
+
+    name: Name = Field(description="Title of the plan.")
+    classes: tuple[ClassEntry, ...] = Field(
+        min_length=1, max_length=MOST_ITEMS, description="What is served: live sequences of one length on one model."
+    )
+    site: Annotated[SiteEntry | None, GIVEN] = Field(default=None, description="The one site.")
+    sites: Annotated[tuple[NamedSiteEntry, ...] | None, GIVEN] = Field(
+        default=None,
+        min_length=1,
+        max_length=MOST_ITEMS,
+        description="Several sites, each with a name, instead of one.",
+    )
+    policy: PolicyEntry = Field(default_factory=PolicyEntry, description="How to plan.")
