@@ -138,7 +138,7 @@ TINY = model(
     hidden=576,
     vocabulary=100,
 )
-"""Takes almost no memory, and its heads divide by every size of domains of 8, 9 and 72 GPUs that is not a power of two."""
+"""Takes almost no memory: what is placed matters, not what it holds."""
 
 
 def service_class(
@@ -305,7 +305,7 @@ def two_sites() -> Plan:
                 201,
                 201,
                 (Precisions("fp8", "bf16"),),
-                (ClassPlacement(agents.id, 201, 4_605_345_792, "memory"),),  # 65,536 x 70,272
+                (ClassPlacement(agents.id, 201, 4_605_345_792, "demand"),),  # 65,536 x 70,272; a pool is empty
             ),
             ServedClass("chat", 11, 11, (bf16,), (ClassPlacement(mixed.id, 11, 1_342_177_280, "memory"),)),
             ServedClass("long", 20, 20, (bf16,), (ClassPlacement(mixed.id, 20, 42_949_672_960, "memory"),)),
@@ -314,7 +314,7 @@ def two_sites() -> Plan:
                 110,
                 110,
                 (Precisions("bf16", "fp8"),),
-                (ClassPlacement(notes.id, 110, 5_368_709_120, "memory"),),  # 32,768 x 163,840
+                (ClassPlacement(notes.id, 110, 5_368_709_120, "demand"),),  # 32,768 x 163,840; a pool has room
             ),
         ),
         totals=Totals(

@@ -1,30 +1,19 @@
 """The docs say what the commands, the catalogs and the decisions are: held by tests, not by good will."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import click
 import pytest
+
+from docs.generate_commands import PAGE, PROGRAM, commands, contexts, page
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("[a-z]*/README.md")])
 
 
-def load_generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_commands", DOCS / "generate_commands.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-GENERATOR = load_generator()
-COMMANDS = {context.command_path: context for context in GENERATOR.contexts(GENERATOR.commands, GENERATOR.PROGRAM)}
+COMMANDS = {context.command_path: context for context in contexts(commands, PROGRAM)}
 
 
 def slug(heading: str) -> str:
@@ -37,13 +26,13 @@ def without_code(text: str) -> str:
     return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def anchors(page: Path) -> set[str]:
-    text = without_code(page.read_text(encoding="utf-8"))
+def anchors(file: Path) -> set[str]:
+    text = without_code(file.read_text(encoding="utf-8"))
     return {slug(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
 
 
 def test_commands_page_is_what_help_says() -> None:
-    assert GENERATOR.PAGE.read_text(encoding="utf-8") == GENERATOR.page(), "run `make docs`"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run `make docs`"
 
 
 @pytest.mark.parametrize("path", COMMANDS)
@@ -58,14 +47,14 @@ def test_every_command_and_option_has_help(path: str) -> None:
     assert not silent
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_resolve(page: Path) -> None:
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_links_resolve(file: Path) -> None:
     broken = []
-    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text(encoding="utf-8"))):
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(file.read_text(encoding="utf-8"))):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")
-        linked = (page.parent / name).resolve() if name else page
+        linked = (file.parent / name).resolve() if name else file
         if not linked.exists() or (anchor and anchor not in anchors(linked)):
             broken.append(target)
     assert not broken
@@ -73,7 +62,7 @@ def test_links_resolve(page: Path) -> None:
 
 def test_every_page_is_reached_from_the_index() -> None:
     index = (DOCS / "README.md").read_text(encoding="utf-8")
-    assert {page.name for page in DOCS.glob("*.md")} - {"README.md"} <= set(re.findall(r"\]\(([\w-]+\.md)\)", index))
+    assert {file.name for file in DOCS.glob("*.md")} - {"README.md"} <= set(re.findall(r"\]\(([\w-]+\.md)\)", index))
 
 
 def test_decisions_that_are_cited_exist() -> None:

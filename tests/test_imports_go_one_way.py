@@ -7,6 +7,7 @@ the types of one above it depends on it.
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
@@ -48,13 +49,21 @@ HEAVY = {"numpy", "pandas", "pyomo", "highspy", "openpyxl"}
 HEAVY_FOR_HELP = HEAVY | {"pydantic", "yaml", "tabulate"}
 
 
+class When(StrEnum):
+    """When an import runs: with its module, when a function is called, or never (type checkers only)."""
+
+    AT_ONCE = "at once"
+    LATER = "later"
+    NEVER = "never"
+
+
 @dataclass(frozen=True)
 class Import:
-    """One imported module, by its full name; `deferred` where it stands inside a function."""
+    """One imported module, by its full name."""
 
     module: str
     line: int
-    deferred: bool
+    when: When
 
 
 def module_name(file: Path) -> str:
@@ -73,11 +82,11 @@ def layer(module: str) -> str:
     return folder if folder and (PACKAGE / folder).is_dir() else "sizing"
 
 
-def imports_in(tree: ast.AST, module: str, deferred: bool = False) -> Iterator[Import]:
+def imports_in(tree: ast.AST, module: str, when: When = When.AT_ONCE) -> Iterator[Import]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(alias.name, node.lineno, deferred)
+                yield Import(alias.name, node.lineno, when)
         elif isinstance(node, ast.ImportFrom):
             origin = node.module or ""
             if node.level:
@@ -86,10 +95,14 @@ def imports_in(tree: ast.AST, module: str, deferred: bool = False) -> Iterator[I
                 origin = ".".join([*kept, origin] if origin else kept)
             for alias in node.names:
                 full = f"{origin}.{alias.name}"
-                yield Import(full if full in FILES else origin, node.lineno, deferred)
+                yield Import(full if full in FILES else origin, node.lineno, when)
         else:
-            inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            yield from imports_in(node, module, deferred or inside)
+            inner = when
+            if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+                inner = When.NEVER
+            elif when is When.AT_ONCE and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                inner = When.LATER
+            yield from imports_in(node, module, inner)
 
 
 @cache
@@ -131,8 +144,11 @@ def test_libraries_stay_in_their_rooms(module: str) -> None:
     assert not wrong
 
 
-def loaded_with(module: str, follow_deferred: bool) -> set[str]:
-    """Our modules that come in with `module`: packages above an import run too, but none of their functions does."""
+def loaded_with(module: str, with_later: bool) -> set[str]:
+    """Our modules that come in with `module`, `with_later` also those that its functions and theirs import.
+
+    Packages above an import run too, but none of their functions does.
+    """
     loaded: set[str] = set()
     waiting = [module]
     while waiting:
@@ -141,8 +157,10 @@ def loaded_with(module: str, follow_deferred: bool) -> set[str]:
             continue
         loaded.add(current)
         waiting.append(current.rpartition(".")[0])
-        followed = follow_deferred and FILES[current].name != "__init__.py"
-        waiting += [found.module for found in imports(current) if followed or not found.deferred]
+        followed = {When.AT_ONCE}
+        if with_later and FILES[current].name != "__init__.py":
+            followed.add(When.LATER)
+        waiting += [found.module for found in imports(current) if found.when in followed]
     return loaded
 
 
@@ -152,29 +170,38 @@ def heavy_at_once(modules: set[str], heavy: set[str]) -> list[str]:
         f"{FILES[module].relative_to(PACKAGE.parent)}:{found.line} imports {found.module}"
         for module in sorted(modules)
         for found in imports(module)
-        if not found.deferred and found.module.split(".")[0] in heavy
+        if found.when is When.AT_ONCE and found.module.split(".")[0] in heavy
     ]
 
 
 def test_help_loads_nothing_heavy() -> None:
-    modules = loaded_with("sizing.cli.main", follow_deferred=False)
+    modules = loaded_with("sizing.cli.main", with_later=False)
     assert "sizing.cli.main" in modules
     assert not heavy_at_once(modules, HEAVY_FOR_HELP)
 
 
 @pytest.mark.parametrize("command", ["kv", "catalog"])
 def test_nothing_that_an_instant_command_may_need_is_heavy(command: str) -> None:
-    modules = loaded_with(f"sizing.cli.{command}", follow_deferred=True)
+    modules = loaded_with(f"sizing.cli.{command}", with_later=True)
     assert f"sizing.cli.{command}" in modules
     assert not heavy_at_once(modules, HEAVY)
     assert not {module for module in modules if layer(module) in {"program", "advice"}}
 
 
-def test_the_test_itself_sees_upward_and_deferred_imports() -> None:
-    tree = ast.parse("def later():\n    from sizing.cli import main\nimport sizing.units.amounts\n")
-    found = set(imports_in(tree, "sizing.units.amounts"))
-    assert {(item.module, item.deferred) for item in found} >= {("sizing.units.amounts", False)}
-    assert any(item.deferred and layer(item.module) == "cli" for item in found)
+def test_the_test_itself_sees_upward_and_later_imports() -> None:
+    text = """
+import sizing.units.amounts
+if TYPE_CHECKING:
+    from sizing.plan import plan
+def later():
+    from sizing.cli import main
+"""
+    found = {(item.module, item.when) for item in imports_in(ast.parse(text), "sizing.units.amounts")}
+    assert found == {
+        ("sizing.units.amounts", When.AT_ONCE),
+        ("sizing.plan.plan", When.NEVER),
+        ("sizing.cli.main", When.LATER),
+    }
     assert not may_import("units", "cli")
     assert not may_import("report", "program")
     assert not may_import("program", "report")

@@ -41,16 +41,9 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-def _field(parse: Callable[[Any], Any], accepted: str, *examples: str | int | float | bool) -> tuple[Any, Any]:
-    """The two marks of a field type: its parser, and what an editor shows for it."""
-    kinds = sorted({"string" if isinstance(example, str) else "number" for example in examples})
-    if any(isinstance(example, bool) for example in examples):
-        kinds = ["boolean"]
-    described = {
-        "type": kinds if len(kinds) > 1 else kinds[0],
-        "description": accepted[0].upper() + accepted[1:] + ".",
-        "examples": list(examples),
-    }
+def _field(parse: Callable[[Any], Any], accepted: str, **schema: Any) -> tuple[Any, Any]:
+    """The two marks of a field type: its parser, and what an editor checks and shows."""
+    described = {"description": accepted[0].upper() + accepted[1:] + ".", **schema}
     return PlainValidator(parse), WithJsonSchema(described)
 
 
@@ -97,13 +90,48 @@ def _given(value: Any) -> Any:
     return value
 
 
-_TOKENS = _field(quantities.parse_tokens, quantities.TOKENS_ACCEPTED, 4096, "128k", "1M")
-_COUNT = _field(quantities.parse_count, quantities.COUNT_ACCEPTED, 2000, "2_000")
-_SHARE = _field(quantities.parse_share, quantities.SHARE_ACCEPTED, "10 %", 0.1)
-_POWER = _field(quantities.parse_power_kw, quantities.POWER_ACCEPTED, "5 MW", "800 kW")
-_MEMORY = _field(quantities.parse_memory_bytes, quantities.MEMORY_ACCEPTED, "141 GB", "64 GiB")
-_DECIMAL = _field(quantities.parse_decimal, quantities.DECIMAL_ACCEPTED, 10.2)
-_FLAG = _field(quantities.parse_flag, quantities.FLAG_ACCEPTED, True, False)
+_WHOLE = ["integer", "string"]
+_UNIT = r"^[0-9][0-9_]*(\.[0-9]+)?[ \u00a0\u202f]*"
+_TOKENS = _field(
+    quantities.parse_tokens,
+    quantities.TOKENS_ACCEPTED,
+    type=_WHOLE,
+    minimum=0,
+    pattern=_UNIT + "[kKM]?$",
+    examples=[4096, "128k", "1M"],
+)
+_COUNT = _field(quantities.parse_count, quantities.COUNT_ACCEPTED, type=_WHOLE, minimum=0, pattern="^[0-9][0-9_]*$")
+_SHARE = _field(
+    quantities.parse_share,
+    quantities.SHARE_ACCEPTED,
+    type=["number", "string"],
+    minimum=0,
+    exclusiveMaximum=1,
+    pattern=_UNIT + "%?$",
+    examples=["10 %", 0.1],
+)
+_POWER = _field(
+    quantities.parse_power_kw,
+    quantities.POWER_ACCEPTED,
+    type="string",
+    pattern=_UNIT + "(W|kW|MW|GW)$",
+    examples=["5 MW", "800 kW"],
+)
+_MEMORY = _field(
+    quantities.parse_memory_bytes,
+    quantities.MEMORY_ACCEPTED,
+    type="string",
+    pattern=_UNIT + "(bytes|B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)$",
+    examples=["141 GB", "64 GiB"],
+)
+_DECIMAL = _field(
+    quantities.parse_decimal,
+    quantities.DECIMAL_ACCEPTED,
+    type=["number", "string"],
+    minimum=0,
+    pattern=_UNIT + "$",
+)
+_FLAG = _field(quantities.parse_flag, quantities.FLAG_ACCEPTED, type="boolean")
 
 Text = Annotated[str, PlainValidator(_text), WithJsonSchema({"type": "string", "maxLength": LONGEST_TEXT})]
 Name = Annotated[
@@ -148,7 +176,10 @@ def read_as(kind: type[_Model], document: Document, path: KeyPath = (), context:
 
 
 def _problems(error: ValidationError, kind: Any, document: Document, base: KeyPath) -> Iterator[Problem]:
+    # pydantic counts the items that are right, and finds too few of them where others are wrong.
     found = error.errors(include_url=False)
+    wrong = {details["loc"][:depth] for details in found for depth in range(len(details["loc"]))}
+    found = [details for details in found if details["type"] != "too_short" or details["loc"] not in wrong]
     for details in found[:MOST_PROBLEMS]:
         yield _problem(details, kind, document, base)
     if len(found) > MOST_PROBLEMS:

@@ -28,7 +28,7 @@ COMMANDS = {
     "solve": LazyCommand("sizing.cli.solve", "solve", "Find the smallest facility that serves a workload."),
     "kv": LazyCommand("sizing.cli.kv", "kv", "Show what a model's cache costs and how much of it a system holds."),
     "catalog": LazyCommand("sizing.cli.catalog", "catalog", "List catalog entries, or show one with its sources."),
-    "schema": LazyCommand("sizing.cli.schema", "schema", "Print the JSON Schema of an input file, for editors."),
+    "schema": LazyCommand("sizing.cli.schema", "schema", "Print the JSON Schema of a workload file."),
 }
 
 
@@ -58,11 +58,13 @@ class LazyGroup(click.Group):
             from sizing.units.errors import BadInput, Problem, shown
             from sizing.units.names import nearest
 
-            raise BadInput(Problem("no such command", "", None, None, shown(name), ", ".join(COMMANDS), nearest(name, COMMANDS)))
+            raise BadInput(
+                Problem("no such command", "", None, None, shown(name), ", ".join(COMMANDS), nearest(name, COMMANDS))
+            )
         return super().resolve_command(ctx, args)
 
 
-def _print_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
         from importlib.metadata import version
 

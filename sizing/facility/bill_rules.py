@@ -30,6 +30,7 @@ class RuleLine:
     with a system that has a line of its own. `liquid_share` of its heat goes to liquid, the rest to air.
     """
 
+    name: str
     group: str
     manufacturer: str
     part: str

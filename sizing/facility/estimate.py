@@ -63,8 +63,8 @@ class Cell:
 class Holding:
     """What a replica holds beside weights of one size. Without a system, all that depends on it is None.
 
-    `weight_bytes` is one copy, `crossover_tokens` how many cached tokens weigh as much, `kv_tokens` how many the replica
-    holds, each pool floored (0 where the weights do not fit). Both are None where a token costs nothing.
+    `weight_bytes` is one copy, `crossover_tokens` how many cached tokens weigh as much, `kv_tokens` how many tokens the
+    replica holds, each pool floored (0 where the weights do not fit). Both are None where a token costs nothing.
     """
 
     parameters: int
@@ -79,6 +79,24 @@ class Holding:
     @property
     def weights_fit(self) -> bool | None:
         return None if self.budget is None else self.budget.kv_bytes >= 0
+
+    @property
+    def hbm_bytes(self) -> int | None:
+        """Of the replica, like the three that follow."""
+        return None if self.budget is None else self.pools * self.budget.hbm_bytes
+
+    @property
+    def reserve_bytes(self) -> int | None:
+        return None if self.budget is None else self.pools * self.budget.reserve_bytes
+
+    @property
+    def weight_bytes_on_replica(self) -> int | None:
+        return None if self.budget is None else self.pools * self.budget.weight_bytes
+
+    @property
+    def kv_budget_bytes(self) -> int | None:
+        """Negative by what is missing where the weights do not fit."""
+        return None if self.budget is None else self.pools * self.budget.kv_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +226,7 @@ def _nominal(load: Load, layout: Layout, exact: Holding) -> Holding | None:
 def _holding(load: Load, layout: Layout, parameters: int, one_copy: int, budget: PoolBudget | None) -> Holding:
     model, storage, sharding, pools = load.model, load.storage, layout.sharding, layout.attention_dp
     per_token = model.bytes_per_token(sharding, storage)
-    sequences = []
+    sequences: list[SequenceCost] = []
     cells: list[Cell] = []
     for context in load.contexts:
         size = model.sequence_bytes(context, sharding, storage)

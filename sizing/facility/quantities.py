@@ -31,7 +31,7 @@ class PerPod:
         return self.count if any(count and self.systems.has(system) for system, count in population) else 0
 
     def __str__(self) -> str:
-        return f"{self.count} per Pod with {self.systems}"
+        return f"{self.count} per Pod" + (f" with {self.systems}" if self.systems != Selection() else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ nothing is known here of the program that found the plan. A later limit is one f
 from collections.abc import Callable, Iterator
 
 from sizing.plan.checks.buildings import (
+    figures_are_known_where_needed,
     fills_fit_pods,
-    heat_is_known_where_limited,
     limits_are_told,
     pods_hold_their_fill,
     sites_are_kept,
     systems_stand_in_pods,
 )
-from sizing.plan.checks.facts import Facts, facts_of
-from sizing.plan.checks.names import names_are_the_requests
+from sizing.plan.checks.case import Case
+from sizing.plan.checks.names import names_are_known
 from sizing.plan.checks.places import (
     domains_are_placed_once,
     replicas_are_placed,
@@ -43,7 +43,7 @@ from sizing.plan.checks.sums import (
 )
 from sizing.plan.plan import Plan
 
-Check = Callable[[Plan, Facts], Iterator[str]]
+Check = Callable[[Case], Iterator[str]]
 
 CHECKS: tuple[Check, ...] = (
     # pool
@@ -66,7 +66,7 @@ CHECKS: tuple[Check, ...] = (
     systems_stand_in_pods,
     fills_fit_pods,
     pods_hold_their_fill,
-    heat_is_known_where_limited,
+    figures_are_known_where_needed,
     sites_are_kept,
     limits_are_told,
     # what the plan says of itself
@@ -84,6 +84,5 @@ def check(plan: Plan) -> tuple[str, ...]:
 
     Where a plan names what the request does not offer, only that is told: the rest cannot be worked out.
     """
-    facts = facts_of(plan.request)
-    misnamed = tuple(names_are_the_requests(plan, facts))
-    return misnamed or tuple(finding for each in CHECKS for finding in each(plan, facts))
+    case = Case(plan)
+    return tuple(names_are_known(case)) or tuple(finding for each in CHECKS for finding in each(case))

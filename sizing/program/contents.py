@@ -5,6 +5,7 @@ The second is the relaxation whose value is a lower bound. In both, Pods, system
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
+from collections.abc import Mapping
 
 import pyomo.environ as pyo
 
@@ -26,6 +27,10 @@ class Contents(ABC):
     def held(self, model: Model, name: str, precisions: Precisions) -> Expression:
         """Sequences of a class in all pools at a pair of precisions."""
 
+    def pool_variables(self, model: Model) -> Mapping[tuple[str, Sequences], Expression]:
+        """The variable of every (deployment, pattern); none where contents are not patterns."""
+        return {}
+
     @abstractmethod
     def pools(self, model: Model, deployment: str) -> Expression:
         """Pools of a deployment that hold anything."""
@@ -42,7 +47,7 @@ class PatternContents(Contents):
         index = []
         for candidate in sets.candidates:
             deployment = candidate.deployment
-            for pattern in self.columns.patterns[deployment.id]:
+            for pattern in self.columns.of(deployment.id):
                 index.append((deployment.id, pattern))
                 for name, count in pattern:
                     self._holding[name, deployment.precisions].append((count, (deployment.id, pattern)))
@@ -53,9 +58,11 @@ class PatternContents(Contents):
         terms = self._holding[name, precisions]
         return linear((count, model.pools[self.index[key]]) for count, key in terms)
 
+    def pool_variables(self, model: Model) -> Mapping[tuple[str, Sequences], Expression]:
+        return {key: model.pools[position] for key, position in self.index.items()}
+
     def pools(self, model: Model, deployment: str) -> Expression:
-        patterns = self.columns.patterns[deployment]
-        return linear((1, model.pools[self.index[deployment, pattern]]) for pattern in patterns)
+        return linear((1, model.pools[self.index[deployment, pattern]]) for pattern in self.columns.of(deployment))
 
 
 class FractionalContents(Contents):

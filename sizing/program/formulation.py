@@ -23,6 +23,15 @@ class Formulation:
     model: Model
     pairs: tuple[tuple[str, Precisions], ...]
 
+    def start_from(self, other: "Formulation") -> None:
+        """Take over the values of the same program over fewer patterns; pools of new patterns start at none."""
+        for name in ("pods", "systems", "kind_is_used", "domains", "replicas", "served", "served_at"):
+            values = other.model.component(name).extract_values()
+            self.model.component(name).set_values(values, skip_validation=True)
+        filled = other.contents.pool_variables(other.model)
+        for key, variable in self.contents.pool_variables(self.model).items():
+            variable.set_value(filled[key].value if key in filled else 0, skip_validation=True)
+
     def pairs_of(self, service: str) -> list[int]:
         """Numbers of the pairs of one class."""
         return [number for number, (name, _) in enumerate(self.pairs) if name == service]

@@ -1,54 +1,58 @@
 """Patterns: the ways to fill one pool that enter the program as columns.
 
-All maximal patterns of a deployment are listed where they are few; the column set is then closed: nothing that a pool
-could hold is missing, and the integer program over it decides. Where they are many, each class alone and greedy
-mixtures stand for them, and the bound comes from the fractional relaxation alone.
+Only maximal patterns are needed: a pool may always hold less. Where they are few, all are listed. Where they are many,
+some are listed to begin with, and `pricing.py` finds the others that matter.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice, permutations
-from typing import Protocol
+from itertools import islice
 
 from sizing.plan.choice import Sequences
 from sizing.program.deployments import Candidate
 
-MOST_LISTED = 200
-"""Maximal patterns of one deployment up to which all are listed."""
-
-MOST_LEADERS = 24
-"""Steps in which a leading class is thinned out in greedy mixtures."""
+MOST_LISTED = 2_000
+"""Maximal patterns of all deployments together up to which all are listed."""
 
 
-@dataclass(frozen=True, slots=True)
 class Columns:
-    """Patterns by deployment id. `closed`: no maximal pattern of any deployment is missing."""
+    """The patterns of every deployment, in the order in which they came; they are only ever added.
 
-    patterns: Mapping[str, tuple[Sequences, ...]]
-    closed: bool
+    `complete`: no maximal pattern of any deployment is missing, so that the integer program decides every stage.
+    """
+
+    def __init__(self, patterns: Mapping[str, Iterable[Sequences]], complete: bool) -> None:
+        self._patterns = {deployment: dict.fromkeys(each) for deployment, each in patterns.items()}
+        self.complete = complete
+
+    def of(self, deployment: str) -> tuple[Sequences, ...]:
+        return tuple(self._patterns[deployment])
+
+    def add(self, patterns: Iterable[tuple[str, Sequences]]) -> list[tuple[str, Sequences]]:
+        """Add (deployment, pattern) and return those that were not there."""
+        new = []
+        for deployment, pattern in patterns:
+            if pattern not in self._patterns[deployment]:
+                self._patterns[deployment][pattern] = None
+                new.append((deployment, pattern))
+        return new
+
+    def __len__(self) -> int:
+        return sum(map(len, self._patterns.values()))
 
 
-class PatternSource(Protocol):
-    """Where the program's columns come from."""
-
-    def columns(self, candidates: Sequence[Candidate], demands: Mapping[str, int]) -> Columns:
-        """Patterns for every candidate; no pattern holds more of a class than is asked for."""
-        ...
-
-
-class ListedPatterns:
-    """Every maximal pattern where they are few, greedy mixtures where they are many."""
-
-    def columns(self, candidates: Sequence[Candidate], demands: Mapping[str, int]) -> Columns:
-        found: dict[str, tuple[Sequences, ...]] = {}
-        closed = True
-        for candidate in candidates:
-            listed = tuple(islice(maximal_patterns(candidate, demands), MOST_LISTED + 1))
-            if len(listed) > MOST_LISTED:
-                closed = False
-                listed = tuple(sorted(set(greedy_patterns(candidate, demands))))
-            found[candidate.deployment.id] = listed
-        return Columns(found, closed)
+def starting_columns(candidates: Sequence[Candidate], demands: Mapping[str, int]) -> Columns:
+    """Every maximal pattern where they are few in all, else each class alone and an even mixture."""
+    listed: dict[str, tuple[Sequences, ...]] = {}
+    left = MOST_LISTED
+    for candidate in candidates:
+        listed[candidate.deployment.id] = tuple(islice(maximal_patterns(candidate, demands), left + 1))
+        left -= len(listed[candidate.deployment.id])
+        if left < 0:
+            break
+    else:
+        return Columns(listed, complete=True)
+    few = {candidate.deployment.id: simple_patterns(candidate, demands) for candidate in candidates}
+    return Columns(few, complete=False)
 
 
 def maximal_patterns(candidate: Candidate, demands: Mapping[str, int]) -> Iterator[Sequences]:
@@ -70,33 +74,26 @@ def maximal_patterns(candidate: Candidate, demands: Mapping[str, int]) -> Iterat
             yield _pattern(dict(zip(names, counts, strict=True)))
 
 
-def greedy_patterns(candidate: Candidate, demands: Mapping[str, int]) -> Iterator[Sequences]:
-    """Each class alone, and mixtures led by so many of one class and filled up with the others in some order."""
+def simple_patterns(candidate: Candidate, demands: Mapping[str, int]) -> Iterator[Sequences]:
+    """Each class alone, filled up with the others, and a mixture in proportion to the demands."""
     names = sorted(candidate.sizes, key=lambda name: (-candidate.sizes[name], name))
     most = {name: min(demands[name], candidate.alone(name)) for name in names}
     for leader in names:
-        yield _pattern({leader: most[leader]})
-        others = [name for name in names if name != leader]
-        orders = list(islice(permutations(others), 6))
-        step = max(1, most[leader] // MOST_LEADERS)
-        for count in range(most[leader], -1, -step):
-            for order in orders:
-                yield _pattern(_topped_up(candidate, {leader: count}, order, most))
+        yield topped_up(candidate, {leader: most[leader]}, most)
     total = sum(candidate.sizes[name] * demands[name] for name in names)
     even = {name: min(most[name], demands[name] * candidate.budget // total) for name in names}
-    yield _pattern(_topped_up(candidate, even, names, most))
+    yield topped_up(candidate, even, most)
 
 
-def _topped_up(
-    candidate: Candidate, start: Mapping[str, int], order: Iterable[str], most: Mapping[str, int]
-) -> dict[str, int]:
+def topped_up(candidate: Candidate, start: Mapping[str, int], most: Mapping[str, int]) -> Sequences:
+    """A filling with every further sequence that fits, the largest first, within `most` of each class."""
     counts = dict(start)
     room = candidate.budget - sum(candidate.sizes[name] * count for name, count in counts.items())
-    for name in order:
+    for name in sorted(candidate.sizes, key=lambda name: (-candidate.sizes[name], name)):
         more = min(most[name] - counts.get(name, 0), room // candidate.sizes[name])
         counts[name] = counts.get(name, 0) + more
         room -= more * candidate.sizes[name]
-    return counts
+    return _pattern(counts)
 
 
 def _pattern(counts: Mapping[str, int]) -> Sequences:

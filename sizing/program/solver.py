@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil, inf, isfinite
 
 import pyomo.environ as pyo
-from pyomo.contrib.appsi.base import TerminationCondition
+from pyomo.contrib.appsi.base import Results, TerminationCondition
 from pyomo.contrib.appsi.solvers.highs import Highs
 
 from sizing.program.formulation import Formulation
@@ -18,6 +18,10 @@ BELOW_ONE_UNIT = 0.9
 """Absolute gap at which a solve ends: no other whole number lies within it, and tolerances do not reach one unit."""
 
 INTEGRALITY = 1e-6
+
+NO_LIMIT = 2**31 - 1
+
+NO_SOLUTION = (TerminationCondition.infeasible, TerminationCondition.infeasibleOrUnbounded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,54 +51,65 @@ class Minimised:
 
 
 class Minimiser:
-    """Minimises one formulation stage after stage; each finished stage is held."""
+    """Minimises one formulation stage after stage; each finished stage is held.
 
-    def __init__(self, formulation: Formulation, effort: Effort) -> None:
+    `has_solution`: the variables have the values of one, from which the next solve starts and which it never worsens.
+    """
+
+    def __init__(self, formulation: Formulation, effort: Effort, has_solution: bool = False) -> None:
         self.formulation = formulation
+        self.has_solution = has_solution
         self.effort = effort
-        self._solver = Highs()
-        self._solver.config.load_solution = False
-        self._solver.config.warmstart = True
-        updates = self._solver.update_config
-        updates.check_for_new_or_removed_constraints = True
-        updates.check_for_new_or_removed_vars = False
-        updates.check_for_new_or_removed_params = False
-        updates.update_constraints = False
-        updates.update_vars = False
-        updates.update_params = False
-        updates.update_named_expressions = False
-        self._solver.highs_options = {"mip_rel_gap": 0.0, "mip_abs_gap": BELOW_ONE_UNIT, "random_seed": 0}
-        if effort.threads is not None:
-            self._solver.highs_options["threads"] = effort.threads
+        self._solver = _persistent_solver(effort)
 
-    def minimise(self, stage: Stage, most_nodes: int | None = None) -> Minimised:
-        """Minimise a stage under the stages held so far, from the values that the variables have."""
+    def minimise(self, stage: Stage, most_nodes: int = NO_LIMIT) -> Minimised:
+        """Minimise a stage under the stages held so far, from the values that the variables have.
+
+        A start is only a hint: HiGHS 1.16.0 can report the optimal value and hand back the start in place of the
+        solution. Where a solution does not have the value reported, the stage is solved again without a start.
+        """
         model = self.formulation.model
         if model.component("objective") is not None:
             model.del_component("objective")
         model.objective = pyo.Objective(expr=stage.expression(self.formulation))
-        options = self._solver.highs_options
-        options["mip_max_nodes"] = most_nodes if most_nodes is not None else 2**31 - 1
-        if isfinite(self.effort.deadline):
-            self._solver.config.time_limit = max(0.0, self.effort.seconds_left)
-        options["mip_rel_gap"] = self.effort.gap
-        result = self._solver.solve(model)
-        infeasible = result.termination_condition in (
-            TerminationCondition.infeasible,
-            TerminationCondition.infeasibleOrUnbounded,
-        )
-        found = result.best_feasible_objective
-        has_solution = found is not None and isfinite(found) and not infeasible
-        if has_solution:
-            result.solution_loader.load_vars()
+        before = [(variable, variable.value) for variable in model.component_data_objects(pyo.Var)]
+        value_before = self.value(stage) if self.has_solution else None
+
+        result = self._solve(most_nodes, with_start=self.has_solution)
+        if not self._load(stage, result):
+            self._solver = _persistent_solver(self.effort)
+            result = self._solve(most_nodes, with_start=False)
+            self._load(stage, result)
+        found = self.value(stage) if _objective(result) is not None else None
+        if found is not None and (value_before is None or found <= value_before):
+            self.has_solution = True
             self._drop_unused_kinds()
+        elif value_before is not None:
+            for variable, value in before:
+                variable.set_value(value, skip_validation=True)
         bound = result.best_objective_bound
         return Minimised(
-            value=round(found) if has_solution else None,
+            value=found,
             bound=ceil(bound - INTEGRALITY * max(1.0, abs(bound))) if bound is not None and isfinite(bound) else 0,
-            infeasible=infeasible,
+            infeasible=result.termination_condition in NO_SOLUTION,
             stopped=result.termination_condition is TerminationCondition.maxTimeLimit,
         )
+
+    def _solve(self, most_nodes: int, with_start: bool) -> Results:
+        solver = self._solver
+        solver.config.warmstart = with_start
+        solver.highs_options["mip_max_nodes"] = most_nodes
+        if isfinite(self.effort.deadline):
+            solver.config.time_limit = max(0.0, self.effort.seconds_left)
+        return solver.solve(self.formulation.model)
+
+    def _load(self, stage: Stage, result: Results) -> bool:
+        """Take over the solution if there is one; whether it has the value that was reported for it."""
+        reported = _objective(result)
+        if reported is None:
+            return True
+        result.solution_loader.load_vars()
+        return abs(self.value(stage) - reported) < HALF_UNIT
 
     def _drop_unused_kinds(self) -> None:
         """A kind of which no system is bought is not used, even where no stage asked."""
@@ -111,6 +126,29 @@ class Minimiser:
     def value(self, stage: Stage) -> int:
         """The stage's value at the values that the variables have, rounded to whole numbers."""
         return sum(int(coefficient) * whole(term) for coefficient, term in stage.terms(self.formulation))
+
+
+def _persistent_solver(effort: Effort) -> Highs:
+    solver = Highs()
+    solver.config.load_solution = False
+    updates = solver.update_config
+    updates.check_for_new_or_removed_constraints = True
+    updates.check_for_new_or_removed_vars = False
+    updates.check_for_new_or_removed_params = False
+    updates.update_constraints = False
+    updates.update_vars = False
+    updates.update_params = False
+    updates.update_named_expressions = False
+    solver.highs_options = {"mip_rel_gap": effort.gap, "mip_abs_gap": BELOW_ONE_UNIT, "random_seed": 0}
+    if effort.threads is not None:
+        solver.highs_options["threads"] = effort.threads
+    return solver
+
+
+def _objective(result: Results) -> float | None:
+    """The value of the best solution of a solve; None where it found none."""
+    found: float | None = result.best_feasible_objective
+    return None if found is None or not isfinite(found) or result.termination_condition in NO_SOLUTION else found
 
 
 def whole(variable: object) -> int:

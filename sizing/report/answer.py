@@ -22,11 +22,15 @@ def headline(plan: Plan) -> str:
     return ", ".join(part for part in parts if part) + f", {kw(totals.nameplate_kw)} nameplate"
 
 
+def stage_parts(stage: StageResult, amount: int) -> tuple[Fraction | int, str]:
+    """(a value or bound of a stage, its unit); tenths of a kW become kW."""
+    return (Fraction(amount, 10), "kW") if stage.unit == _TENTHS_OF_KW else (amount, stage.unit)
+
+
 def stage_amount(stage: StageResult, amount: int) -> str:
-    """A value or bound of a stage in its unit; tenths of a kW are written in kW."""
-    if stage.unit == _TENTHS_OF_KW:
-        return kw(Fraction(amount, 10))
-    return f"{thousands(amount)} {stage.unit}".rstrip()
+    """A value or bound of a stage with its unit."""
+    value, unit = stage_parts(stage, amount)
+    return kw(value) if unit == "kW" else f"{thousands(value)} {unit}"
 
 
 def standing(plan: Plan) -> str:
@@ -38,7 +42,7 @@ def standing(plan: Plan) -> str:
 
 
 def _open_stage(stage: StageResult) -> str:
-    found = f"{stage.stage} {stage_amount(stage, stage.value)}"
+    found = f"stage {stage.stage}: {stage_amount(stage, stage.value)}"
     if stage.bound is None or stage.gap is None:
         return f"{found}, no bound"
     given = ", given the stages before" if stage.conditional else ""

@@ -7,8 +7,9 @@ from typing import Any
 from sizing.facility.system import System
 from sizing.plan.bill import BillLine
 from sizing.plan.plan import Plan
+from sizing.report.memory_lines import reserve_rule
 from sizing.report.sources import Source, sources_of
-from sizing.report.text import plural
+from sizing.report.text import plural, share
 from sizing.request.request import Rejection
 from sizing.units.amounts import kw, thousands
 
@@ -103,7 +104,27 @@ def balance_sentences(plan: Plan, lines: tuple[BillLine, ...]) -> list[str]:
     else:
         counted = "balance of plant is not counted in kW: the Pod's entry gives it none"
     unknown = sorted({line.part or line.description for line in lines if line.unit_kw is None})
-    return [counted, *([f"power unknown and in no sum: {_some(unknown)}"] if unknown else [])]
+    notes = sorted({site.pod.bill_rules.note for site in plan.request.sites if site.pod.bill_rules})
+    return [
+        counted,
+        *([f"power unknown and in no sum: {'; '.join(unknown)}"] if unknown else []),
+        *(f"bill of units: {note}" for note in notes if note),
+    ]
+
+
+def clock_sentences(plan: Plan) -> list[str]:
+    """Whether the clock stopped the search (decision 9)."""
+    return [] if plan.reproducible else ["stopped by the clock: another run may find another plan"]
+
+
+def policy_sentence(plan: Plan) -> str:
+    """What every figure rests on: reserve (decision 2), headroom, spare systems, HBM and power basis."""
+    policy = plan.request.policy
+    spare = f"{plural(policy.spare_systems, 'spare system')} of each kind"
+    return (
+        f"reserve {reserve_rule(policy)}, headroom {share(policy.headroom)}, {spare}, HBM by {policy.hbm}, "
+        f"Pods count against power as {policy.power_basis}"
+    )
 
 
 def assumption_sentences(plan: Plan) -> list[str]:
@@ -112,14 +133,18 @@ def assumption_sentences(plan: Plan) -> list[str]:
 
 
 def rejections_in_brief(rejected: tuple[Rejection, ...]) -> list[str]:
-    """Rejected systems by reason: how many, and the first names."""
+    """Rejected systems by reason, the first named; those for one model only are counted together."""
     by_reason: dict[str, list[str]] = {}
+    for_one_model = 0
     for rejection in rejected:
-        name = rejection.system if rejection.model is None else f"{rejection.system} for {rejection.model}"
-        names = by_reason.setdefault(rejection.why, [])
-        if name not in names:
-            names.append(name)
-    return [f"{plural(len(names), 'system')}: {why}: {_some(names)}" for why, names in by_reason.items()]
+        if rejection.model is None:
+            by_reason.setdefault(rejection.why, []).append(rejection.system)
+        else:
+            for_one_model += 1
+    sentences = [f"{plural(len(names), 'system')} ({_some(names)}): {why}" for why, names in by_reason.items()]
+    if for_one_model:
+        sentences.append(f"{plural(for_one_model, 'combination')} of one model with a system or layout")
+    return sentences
 
 
 def _some(names: list[str]) -> str:

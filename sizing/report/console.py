@@ -8,6 +8,8 @@ from sizing.report.answer import MEMORY_ONLY, headline, standing
 from sizing.report.cautions import (
     assumption_sentences,
     balance_sentences,
+    clock_sentences,
+    policy_sentence,
     precision_sentences,
     rejections_in_brief,
     weak_nameplates,
@@ -15,8 +17,8 @@ from sizing.report.cautions import (
 from sizing.report.grid import Column, bullets, paragraph, table
 from sizing.report.holdings import gpus_decomposed, holdings
 from sizing.report.memory_lines import MemoryLine, memory_lines
-from sizing.report.pod_use import pod_sentences
-from sizing.report.text import amount, plural, visible
+from sizing.report.pod_use import idle_sentences, pod_sentences
+from sizing.report.text import amount, visible
 from sizing.units.amounts import gb, gib, percent, thousands
 
 
@@ -30,7 +32,7 @@ def console_report(plan: Plan, bill: str | None = None) -> str:
         _classes(plan),
         _tokens(plan),
         _limits(plan.limits),
-        _listed("Used and stranded", [*pod_sentences(plan), *_idle(plan)]),
+        _listed("Used and stranded", [*pod_sentences(plan), *idle_sentences(plan)]),
         _listed("Fewer bits", precision_sentences(plan)),
         _listed("To know", _to_know(plan)),
         _listed("Not considered (in full in the workbook)", rejected),
@@ -42,7 +44,7 @@ def console_report(plan: Plan, bill: str | None = None) -> str:
 def no_plan_report(no_plan: NoPlan) -> str:
     """Why there is no plan, and the smallest change of a limit that would give one."""
     if no_plan.status is Status.TIMEOUT:
-        verdict = "no plan was found before the time limit; that does not mean that there is none"
+        verdict = "no plan was found, and that there is none is not proven"
     else:
         verdict = "infeasible: no plan holds this load within its limits"
     partial = no_plan.partial or {}
@@ -152,7 +154,7 @@ def _limits(limits: Sequence[Limit]) -> str:
     rows = [
         (
             limit.name,
-            limit.site,
+            limit.site or "all sites",
             amount(limit.used),
             "none given" if limit.limit is None else amount(limit.limit),
             limit.unit,
@@ -164,15 +166,10 @@ def _limits(limits: Sequence[Limit]) -> str:
     return table(columns, rows) if rows else ""
 
 
-def _idle(plan: Plan) -> list[str]:
-    idle = plan.totals.idle_gpus
-    return [f"{plural(idle, 'GPU')} of {thousands(plan.totals.gpus)} in no replica"] if idle else []
-
-
 def _to_know(plan: Plan) -> list[str]:
-    clock = [] if plan.reproducible else ["stopped by the clock: another run may find another plan"]
     return [
-        *clock,
+        *clock_sentences(plan),
+        policy_sentence(plan),
         *assumption_sentences(plan),
         *weak_nameplates(plan),
         *balance_sentences(plan, bill_of_units(plan)),
@@ -182,9 +179,15 @@ def _to_know(plan: Plan) -> list[str]:
 def _relaxations(no_plan: NoPlan) -> str:
     if not no_plan.relaxations:
         return ""
-    columns = (Column("smallest change"), Column("now", number=True), Column("needed", number=True), Column("unit"))
+    columns = (
+        Column("limit to change"),
+        Column("site"),
+        Column("now", number=True),
+        Column("needed", number=True),
+        Column("unit"),
+    )
     rows = [
-        (change.limit, "none given" if change.now is None else amount(change.now), amount(change.needed), change.unit)
+        (change.limit, change.site or "all sites", amount(change.now), amount(change.needed), change.unit)
         for change in no_plan.relaxations
     ]
     return table(columns, rows)

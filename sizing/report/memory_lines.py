@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sizing.plan.plan import Plan
-from sizing.units.amounts import percent
+from sizing.report.text import share
+from sizing.request.request import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ def memory_lines(plan: Plan) -> tuple[MemoryLine, ...]:
     return (
         MemoryLine("HBM bought", memory.bought, f"all GPUs, by {policy.hbm}", is_sum=True),
         MemoryLine("idle GPUs", memory.idle, "GPUs that are in no replica"),
-        MemoryLine("reserve", memory.reserve, _reserve_rule(plan)),
+        MemoryLine("reserve", memory.reserve, reserve_rule(policy)),
         MemoryLine("weights", memory.weights, "every copy, on every GPU that holds it"),
         MemoryLine("left for KV cache", left, "bought less the three lines above", tokens.capacity, is_sum=True),
         MemoryLine("committed", memory.committed, "sequences that are asked for", tokens.committed),
@@ -38,8 +39,8 @@ def memory_lines(plan: Plan) -> tuple[MemoryLine, ...]:
     )
 
 
-def _reserve_rule(plan: Plan) -> str:
-    policy = plan.request.policy
+def reserve_rule(policy: Policy) -> str:
+    """The reserve of a pool: a share of HBM, or what the engine profile takes instead (decision 2)."""
     if policy.engine == "ideal":
-        return f"{percent(policy.reserve, 1 if policy.reserve * 100 % 1 else 0)} of the HBM of GPUs in replicas"
-    return f"overhead of the engine profile {policy.engine}"
+        return f"{share(policy.reserve)} of the HBM of GPUs in replicas"
+    return f"the overhead of the engine profile {policy.engine}"

@@ -3,26 +3,35 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from typing import Any, cast
 
+from openpyxl.cell import Cell
 from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.header_footer import HeaderFooterItem
+from openpyxl.worksheet.header_footer import _HeaderFooterPart as FooterPart
+from openpyxl.worksheet.page import PageMargins
+from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
 from sizing.report.styles import NUMBERS, Style, StyleArray
 from sizing.report.text import escaped_for_xml, width, wrapped
 from sizing.units.amounts import number
 
-UNKNOWN = "unknown"
 LONGEST_TEXT = 32_767  # characters in a cell (Excel specifications and limits)
-NARROWEST, PADDING = 7, 2
-LINE_POINTS = 13.5
+NARROWEST, PADDING = 7, 3
+LINE_POINTS = 12.75
+TEXT_PER_WIDTH = 1.15  # a width counts digits of the default font; text in 10 points is narrower
+WIDEST_HEADING = 14
 
 Value = str | int | float | Fraction | None
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading, its unit, the style of its cells, and how many characters wide it may grow before text wraps."""
+    """A heading, its unit, the style of its cells, and how many characters wide it may grow before text wraps.
+
+    Text in the style `RUN_ON` does not wrap: in the last column of a table it runs over the empty cells beside it.
+    """
 
     heading: str
     unit: str = ""
@@ -36,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Cells in the order of the columns. None is blank: it does not apply; what is not known is `UNKNOWN`."""
+    """Cells in the order of the columns. None is blank: it does not apply; what is not known is `text.UNKNOWN`."""
 
     values: Sequence[Value]
     is_sum: bool = False
@@ -47,11 +56,13 @@ class Page:
 
     def __init__(self, sheet: Worksheet, styles: Mapping[tuple[Style, bool], StyleArray]) -> None:
         self._sheet = sheet
+        self._cells: dict[tuple[int, int], Cell] = cast(Any, sheet)._cells
         self._styles = styles
         self._row = 1
         self._widths: dict[int, int] = {}
-        self._spans: list[int] = []
-        self._headed = False
+        self._notes: list[tuple[int, str]] = []
+        self._texts: list[tuple[int, int, str]] = []
+        self._heading = 1
 
     def title(self, text: str, *leads: str) -> None:
         """The sheet's title, and sentences below it."""
@@ -71,7 +82,7 @@ class Page:
     def note(self, text: str, style: Style = Style.NOTE) -> None:
         """A sentence over the whole width of the sheet."""
         self._cell(1, text, style)
-        self._spans.append(self._row)
+        self._notes.append((self._row, text))
         self._row += 1
 
     def notes(self, heading: str, sentences: Iterable[str]) -> None:
@@ -83,67 +94,89 @@ class Page:
                 self.note(sentence)
             self._row += 1
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Row]) -> None:
-        """A table; the first of a sheet stays in view and is repeated on every printed page."""
+    def table(self, columns: Sequence[Column], rows: Iterable[Row], main: bool = False) -> None:
+        """A table. The heading of the `main` one stays in view, filters, and is repeated on every printed page."""
         for position, column in enumerate(columns, start=1):
             is_number = column.style in NUMBERS
             self._cell(position, column.title, Style.HEADING_NUMBER if is_number else Style.HEADING)
+            self._texts.append((self._row, position, column.title))
             longest = max(width(word) for word in column.title.split())
-            self._grow(position, max(longest, min(width(column.title), 12)), column.most)
-        if not self._headed:
-            self._headed = True
-            self._sheet.freeze_panes = self._sheet.cell(self._row + 1, 1)
-            self._sheet.print_title_rows = f"{self._row}:{self._row}"
+            self._grow(position, max(longest, min(width(column.title), WIDEST_HEADING)), column.most)
+        heading = self._row
         self._row += 1
         for row in rows:
             for position, (column, value) in enumerate(zip(columns, row.values, strict=True), start=1):
                 self._body_cell(position, column, value, row.is_sum)
             self._row += 1
+        if main:
+            self._heading = heading
+            self._sheet.auto_filter.ref = f"A{heading}:{get_column_letter(len(columns))}{self._row - 1}"
         self._row += 1
 
     def finish(self) -> None:
-        """Column widths, notes spread over them, print set-up."""
+        """Widths of columns and heights of rows (no program works them out on opening), print set-up."""
         sheet = self._sheet
         for position, characters in self._widths.items():
             sheet.column_dimensions[get_column_letter(position)].width = characters + PADDING
+        lines: dict[int, int] = {}
+        for row, position, text in self._texts:
+            lines[row] = max(lines.get(row, 1), _lines(text, self._widths[position]))
         last = max(self._widths, default=1)
-        across = sum(self._widths.values()) + PADDING * max(last - 1, 0)
-        for row in self._spans:
-            lines = len(wrapped(str(sheet.cell(row, 1).value or ""), max(across, NARROWEST)))
-            sheet.row_dimensions[row].height = ceil(lines * LINE_POINTS + 2)
+        across = max(sum(self._widths.values()) + PADDING * (last - 1), NARROWEST)
+        for row, text in self._notes:
+            lines[row] = _lines(text, across)
             if last > 1:
-                sheet.merge_cells(start_row=row, end_row=row, start_column=1, end_column=last)
+                # Not merge_cells(), which also works out borders: half the time of the whole file.
+                sheet.merged_cells.add(f"A{row}:{get_column_letter(last)}{row}")
+        for row, count in lines.items():
+            if count > 1:
+                sheet.row_dimensions[row].height = count * LINE_POINTS + 2
+        sheet.freeze_panes = f"A{self._heading + 1}"
+        sheet.print_title_rows = f"{self._heading}:{self._heading}"
         sheet.sheet_view.showGridLines = False
         sheet.page_setup.orientation = "landscape"
         sheet.page_setup.paperSize = 9  # A4
         sheet.page_setup.fitToWidth = 1
         sheet.page_setup.fitToHeight = 0
-        sheet.sheet_properties.pageSetUpPr.fitToPage = True
-        sheet.page_margins.left = sheet.page_margins.right = 0.4
-        sheet.oddFooter.left.text = "&A"
-        sheet.oddFooter.right.text = "Page &P of &N"
+        sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
+        sheet.page_margins = PageMargins(left=0.4, right=0.4, top=0.5, bottom=0.6, header=0.3, footer=0.3)
+        sheet.oddFooter = HeaderFooterItem(left=FooterPart(text="&A"), right=FooterPart(text="Page &P of &N"))
 
     def _body_cell(self, position: int, column: Column, value: Value, is_sum: bool) -> None:
+        style = column.style
         if isinstance(value, str):
-            style = Style.UNKNOWN if value == UNKNOWN and column.style in NUMBERS else column.style
             if style in NUMBERS:
-                style = Style.TEXT
-            self._grow(position, width(value), column.most)
-        else:
-            style = column.style
-            if value is not None:
-                self._grow(position, len(f"{float(value):,.1f}"), column.most)
+                style = Style.INSTEAD
+            if style is not Style.RUN_ON:
+                self._grow(position, width(value), column.most)
+                if len(value) > NARROWEST:
+                    self._texts.append((self._row, position, value))
+        elif value is not None:
+            if style is Style.DECIMALS and value == int(value):
+                style = Style.COUNT
+            self._grow(position, len(f"{float(value):,.2f}"), column.most)
         self._cell(position, value, style, is_sum)
 
     def _grow(self, position: int, characters: int, most: int) -> None:
         self._widths[position] = max(self._widths.get(position, NARROWEST), min(characters, most))
 
     def _cell(self, position: int, value: Value, style: Style, is_sum: bool = False) -> None:
-        cell = self._sheet.cell(self._row, position)
+        cell: Any = Cell(self._sheet, self._row, position)
         if isinstance(value, str):
-            text = escaped_for_xml(value)
-            cell.value = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
-            cell.data_type = "s"
+            # Set past openpyxl's own reading of values, which would find formulas and errors in text (decision 10).
+            cell._value, cell.data_type = _cell_text(value), "s"
         elif value is not None:
-            cell.value = number(value) if isinstance(value, Fraction) else value
+            cell._value = number(value) if isinstance(value, Fraction) else value
         cell._style = self._styles[style, is_sum]
+        self._cells[self._row, position] = cell
+
+
+def _cell_text(text: str) -> str:
+    escaped = escaped_for_xml(text)
+    return escaped if len(escaped) <= LONGEST_TEXT else escaped[: LONGEST_TEXT - 1] + "…"
+
+
+def _lines(text: str, columns: int) -> int:
+    """Lines that a text takes in a cell of a width."""
+    fitting = int((columns + 1) * TEXT_PER_WIDTH)
+    return 1 if len(text) <= fitting and text.isascii() else len(wrapped(text, fitting))

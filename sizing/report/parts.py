@@ -17,7 +17,9 @@ _FIRST_PART = "[Content_Types].xml"
 _PROPERTIES_PART = "docProps/custom.xml"
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 _UNIX = 3
-_SEAL = re.compile(rf'(?<=name="{re.escape(CONTENT_PROPERTY)}")(?P<before>[^/]*?>)(?P<digest>[0-9a-f]{{64}})(?=<)'.encode())
+_SEAL = re.compile(
+    rf'(?<=name="{re.escape(CONTENT_PROPERTY)}")(?P<before>[^/]*?>)(?P<digest>[0-9a-f]{{64}})(?=<)'.encode()
+)
 
 
 class Parts:
@@ -34,9 +36,15 @@ class Parts:
         """One part from a temporary file of openpyxl."""
         self._parts[name] = Path(filename).read_bytes()
 
+    def namelist(self) -> list[str]:
+        """Names of the parts so far: openpyxl registers their types."""
+        return list(self._parts)
+
     def sealed(self) -> bytes:
         """The file: its content hash stored in place of `UNSEALED`."""
-        ordered = {name: self._parts[name] for name in sorted(self._parts, key=lambda name: (name != _FIRST_PART, name))}
+        ordered = {
+            name: self._parts[name] for name in sorted(self._parts, key=lambda name: (name != _FIRST_PART, name))
+        }
         ordered[_PROPERTIES_PART] = _with_seal(ordered[_PROPERTIES_PART], _content_hash(ordered))
         return _archive(ordered)
 

@@ -97,6 +97,12 @@ def pod_sentences(plan: Plan) -> list[str]:
     return [_sentence(use, several_sites, plan.request.policy.mixed_pods) for use in pod_uses(plan)]
 
 
+def idle_sentences(plan: Plan) -> list[str]:
+    """GPUs that are bought and in no replica."""
+    idle = plan.totals.idle_gpus
+    return [f"{plural(idle, 'GPU')} of {thousands(plan.totals.gpus)} in no replica"] if idle else []
+
+
 def _sentence(use: PodUse, name_site: bool, mixed: bool) -> str:
     where = use.numbers + (f" at {use.site.name}" if name_site else "")
     each = "each " if use.last > use.first else ""

@@ -4,7 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sizing.report.text import UNKNOWN
+
 Entries = Mapping[str, Mapping[str, Any]]
+
+WHOLE_ENTRY = "the whole entry"
+_REMARKS = ("basis", "finding", "weight", "note", "remark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +23,26 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class SourcedFigure:
-    """One figure of a catalog entry. `value`, `low` and `high` are numbers, text or None, as the entry has them."""
+    """One figure of a catalog entry. `value`, `low` and `high` are numbers, text or None, as the entry has them.
+
+    `remark` is its basis and note, a finding and its weight, or why the figure is unknown.
+    """
 
     section: str
     entry: str
     figure: str
-    value: Any
-    unit: str
-    low: Any
-    high: Any
-    confidence: str
-    basis: str
-    date: str
-    note: str
-    sources: tuple[Source, ...]
+    value: Any = None
+    unit: str = ""
+    low: Any = None
+    high: Any = None
+    confidence: str = ""
+    date: str = ""
+    remark: str = ""
+    sources: tuple[Source, ...] = ()
 
 
 def sourced_figures(entries: Entries) -> Iterator[SourcedFigure]:
-    """Every figure of every entry, in order of section, entry and key."""
+    """Every figure, finding and sourced statement of every entry, and what is missing, in the order of the entries."""
     for section in sorted(entries):
         for name in sorted(entries[section]):
             yield from _figures(section, name, "", entries[section][name])
@@ -45,12 +52,19 @@ def _figures(section: str, name: str, path: str, node: Any) -> Iterator[SourcedF
     if isinstance(node, Mapping):
         if "sources" in node or "source" in node:
             yield _figure(section, name, path, node)
-        for key in sorted(node):
-            if key not in ("sources", "source"):
-                yield from _figures(section, name, f"{path}.{key}" if path else str(key), node[key])
+        for key, part in node.items():
+            inner = f"{path}.{key}" if path else str(key)
+            if key == "missing" and isinstance(part, Mapping):
+                for lacking, why in part.items():
+                    yield SourcedFigure(section, name, str(lacking), UNKNOWN, remark=str(why))
+            elif key not in ("sources", "source"):
+                yield from _figures(section, name, inner, part)
     elif isinstance(node, Sequence) and not isinstance(node, str):
-        for position, part in enumerate(node):
-            yield from _figures(section, name, f"{path}[{position}]", part)
+        if node and all(isinstance(part, Mapping) and "address" in part for part in node):
+            yield SourcedFigure(section, name, path, sources=tuple(map(_source, node)))
+        else:
+            for position, part in enumerate(node, start=1):
+                yield from _figures(section, name, f"{path} {position}", part)
 
 
 def _figure(section: str, name: str, path: str, node: Mapping[str, Any]) -> SourcedFigure:
@@ -58,15 +72,14 @@ def _figure(section: str, name: str, path: str, node: Mapping[str, Any]) -> Sour
     return SourcedFigure(
         section=section,
         entry=name,
-        figure=path,
+        figure=": ".join(part for part in (path, node.get("verdict")) if part) or WHOLE_ENTRY,
         value=node.get("value"),
         unit=str(node.get("unit") or ""),
         low=low,
         high=high,
         confidence=str(node.get("confidence") or ""),
-        basis=str(node.get("basis") or ""),
         date=str(node.get("date") or ""),
-        note=str(node.get("note") or ""),
+        remark="; ".join(str(node[key]) for key in _REMARKS if node.get(key)),
         sources=sources_of(node),
     )
 

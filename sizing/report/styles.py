@@ -24,21 +24,23 @@ class Style(Enum):
     HEADING = "heading"
     HEADING_NUMBER = "heading of numbers"
     TEXT = "text"
+    RUN_ON = "text that runs on"
     COUNT = "count"
     ONE_DECIMAL = "one decimal"
     TWO_DECIMALS = "two decimals"
-    GENERAL = "general"
+    DECIMALS = "up to three decimals"
     SHARE = "share"
-    UNKNOWN = "unknown"
+    INSTEAD = "words in place of a number"
 
 
 FORMATS = {
     Style.COUNT: "#,##0",
     Style.ONE_DECIMAL: "#,##0.0",
-    Style.TWO_DECIMALS: "#,##0.00",
+    Style.TWO_DECIMALS: '#,##0.00;-#,##0.00;"-"',
+    Style.DECIMALS: "#,##0.0##",
     Style.SHARE: "0.0 %",
 }
-NUMBERS = frozenset({*FORMATS, Style.GENERAL})
+NUMBERS = frozenset(FORMATS)
 
 StyleArray = Any
 
@@ -73,7 +75,7 @@ def _font(style: Style, is_sum: bool) -> Font:
             return Font(name="Calibri", size=12, bold=True, color=HEADER)
         case Style.HEADING | Style.HEADING_NUMBER:
             return Font(name="Calibri", size=10, bold=True, color="FFFFFFFF")
-        case Style.UNKNOWN:
+        case Style.INSTEAD:
             return Font(name="Calibri", size=10, italic=True, color=QUIET)
         case _:
             return Font(name="Calibri", size=10, bold=is_sum or style is Style.LEAD, color=INK)
@@ -94,6 +96,8 @@ def _border(style: Style, is_sum: bool) -> Border:
 def _alignment(style: Style) -> Alignment:
     if style in (Style.TITLE, Style.SECTION):
         return Alignment(vertical="center")
-    if style in NUMBERS or style in (Style.HEADING_NUMBER, Style.UNKNOWN):
+    if style in NUMBERS or style in (Style.HEADING_NUMBER, Style.INSTEAD):
         return Alignment(horizontal="right", vertical="top", wrap_text=style is Style.HEADING_NUMBER)
-    return Alignment(horizontal="left", vertical="top", wrap_text=True)
+    # Indented, so that text does not touch the number in the column before it.
+    indent = 0 if style in (Style.LEAD, Style.NOTE) else 1
+    return Alignment(horizontal="left", vertical="top", indent=indent, wrap_text=style is not Style.RUN_ON)

@@ -4,6 +4,9 @@ import re
 from fractions import Fraction
 from unicodedata import combining, east_asian_width
 
+UNKNOWN = "unknown"
+"""What stands in place of a figure that is not known; blank is for what does not apply."""
+
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _XML_ESCAPE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 _FIRST_CONTROL_PICTURE = 0x2400
@@ -25,7 +28,7 @@ def _sign(match: re.Match[str]) -> str:
 
 
 def escaped_for_xml(text: str) -> str:
-    """`text` as a spreadsheet shows it: visible, and `_x0041_` not taken for an escaped character (ECMA-376 ST_Xstring)."""
+    """`text` as a cell holds it: visible, and `_x0041_` in it not read as an escape (ECMA-376, ST_Xstring)."""
     return _XML_ESCAPE.sub("_x005F_", visible(text))
 
 
@@ -44,18 +47,23 @@ def _columns(character: str) -> int:
 
 def cut(text: str, columns: int) -> tuple[str, str]:
     """(what fits into `columns`, the rest), broken at a space where there is one; the first part is never empty."""
-    taken = used = 0
-    for character in text:
-        used += _columns(character)
-        if used > columns and taken:
-            break
-        taken += 1
-    if taken == len(text):
+    taken = columns if text.isascii() else _taken(text, columns)
+    if taken >= len(text):
         return text, ""
     space = text.rfind(" ", 1, taken + 1)
     if space > 0:
         return text[:space], text[space + 1 :]
     return text[:taken], text[taken:]
+
+
+def _taken(text: str, columns: int) -> int:
+    """Characters that fit, at least one."""
+    used = 0
+    for taken, character in enumerate(text):
+        used += _columns(character)
+        if used > columns and taken:
+            return taken
+    return len(text)
 
 
 def wrapped(text: str, columns: int) -> list[str]:
@@ -77,3 +85,8 @@ def amount(value: Fraction | int) -> str:
     """An amount with at most three decimals and no trailing zeros: `5,000`, `49.6`."""
     text = f"{float(value):,.3f}"
     return text.rstrip("0").rstrip(".")
+
+
+def share(value: Fraction) -> str:
+    """A share in percent, as somebody writes it: `10 %`, `12.5 %`."""
+    return f"{amount(value * 100)} %"

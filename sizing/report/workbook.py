@@ -7,21 +7,22 @@ use lxml, whose output differs, so that what else is installed does not matter.
 import os
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sizing.plan.bill import BillLine, bill_of_units
+from sizing.plan.bill import bill_of_units
 from sizing.plan.plan import Plan
+from sizing.report.reported import Reported
 
 if TYPE_CHECKING:
     from sizing.report.page import Page
 
-Writer = Callable[["Page", Plan, tuple[BillLine, ...]], None]
+Writer = Callable[["Page", Reported], None]
 NO_DATE = datetime(1980, 1, 1)
 
 
 def writers() -> tuple[tuple[str, Writer], ...]:
     """(sheet name, writer) in the order of the sheets."""
-    from sizing.report.sheets import assumptions, bill, placement, power, summary, tokens
+    from sizing.report.sheets import assumptions, bill, placement, power, rejected, request, summary, tokens
 
     return (
         ("Summary", summary.write),
@@ -30,6 +31,8 @@ def writers() -> tuple[tuple[str, Writer], ...]:
         ("Placement", placement.write),
         ("Power and cooling", power.write),
         ("Assumptions and sources", assumptions.write),
+        ("Request", request.write),
+        ("Not considered", rejected.write),
     )
 
 
@@ -45,19 +48,20 @@ def workbook_bytes(plan: Plan) -> bytes:
     from sizing.report.styles import style_arrays
     from sizing.report.text import escaped_for_xml
 
-    workbook = Workbook()
+    workbook: Any = Workbook()
     workbook.remove(workbook.worksheets[0])
     styles = style_arrays(workbook)
-    lines = bill_of_units(plan)
+    reported = Reported(plan, bill_of_units(plan))
     for name, write in writers():
         page = Page(workbook.create_sheet(name), styles)
-        write(page, plan, lines)
+        write(page, reported)
         page.finish()
     properties = workbook.properties
     properties.creator = "sizing"
     properties.title = escaped_for_xml(plan.request.name)
     properties.created = properties.modified = NO_DATE
     workbook.custom_doc_props.append(StringProperty(name=CONTENT_PROPERTY, value=UNSEALED))
-    parts = Parts()
+    parts: Any = Parts()  # in place of a zip archive
     ExcelWriter(workbook, parts).write_data()
-    return parts.sealed()
+    content: bytes = parts.sealed()
+    return content

@@ -15,8 +15,6 @@ from sizing.pool.precision import KvPrecision
 from sizing.sequence.model import ModelShape
 
 
-
-
 @dataclass(frozen=True, slots=True)
 class ServiceClass:
     """Live sequences of one length on one model. Precisions are what the customer accepts, best first."""

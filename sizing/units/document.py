@@ -85,7 +85,7 @@ def read_document(path: Path) -> Document:
 
     Raises BadInput for a file that is missing or cannot be read, and for everything that `parse_document` refuses.
     """
-    file = str(path)
+    file = shown_file(str(path))
     try:
         with path.open("rb") as stream:
             content = stream.read(LARGEST_FILE_BYTES + 1)
@@ -95,7 +95,7 @@ def read_document(path: Path) -> Document:
         raise BadInput(Problem("is a folder", file=file, accepted="a YAML file")) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BadInput(Problem(f"cannot be read: {reason}", file=shown_file(file))) from None
+        raise BadInput(Problem(f"cannot be read: {reason}", file=file)) from None
     if len(content) > LARGEST_FILE_BYTES:
         raise BadInput(Problem("too large", file=file, accepted=f"at most {LARGEST_FILE_BYTES // 2**20} MiB"))
     try:
@@ -127,7 +127,6 @@ def parse_document(text: str, file: str) -> Document:
     Raises BadInput for syntax, duplicate keys (with both lines), keys that are no text, tags, merge keys, aliases
     that recurse or explode, nesting deeper than 64, control characters, several documents, and for an empty file.
     """
-    file = shown_file(file)
     text = text.removeprefix("\ufeff")
     refused = _REFUSED_CHARACTER.search(text)
     if refused:
@@ -139,17 +138,22 @@ def parse_document(text: str, file: str) -> Document:
         for event in yaml.parse(text, Loader=_LOADER):
             reader.take(event)
     except yaml.MarkedYAMLError as error:
-        reader.problems.append(_syntax_problem(error, file))
+        reader.problems.append(_syntax_problem(error, file, len(text.splitlines()) or 1))
     except yaml.YAMLError as error:
         reader.problems.append(Problem(f"YAML syntax: {error}", file=file))
     return reader.document()
 
 
-def _syntax_problem(error: yaml.MarkedYAMLError, file: str) -> Problem:
-    mark = error.problem_mark or error.context_mark
-    said = ", ".join(part for part in (error.context, error.problem) if part)
-    line = mark.line + 1 if mark else None
-    return Problem(f"YAML syntax: {said}", file=file, line=line)
+def _syntax_problem(error: yaml.MarkedYAMLError, file: str, last_line: int) -> Problem:
+    """A scanner stumbles far behind what it could not finish, so there the beginning is the line to look at."""
+    began, stumbled = ((mark.line + 1 if mark else None) for mark in (error.context_mark, error.problem_mark))
+    scanning = (error.context or "").startswith("while scanning")
+    line = (began if scanning else stumbled) or stumbled or began
+    context = error.context or ""
+    if context and not scanning and began not in (None, line):
+        context += f" that begins on line {began}"
+    said = ", ".join(part for part in (context, error.problem) if part)
+    return Problem(f"YAML syntax: {said}", file=file, line=None if line is None else min(line, last_line))
 
 
 @dataclass(slots=True)

@@ -47,7 +47,7 @@ _BYTES_OF_UNIT = {
 _FLAGS = {text: flag for flag in (True, False) for text in (str(flag), str(flag).lower(), str(flag).upper())}
 
 _NUMBER = re.compile(r"(0|[1-9][0-9]{0,2}(?:_[0-9]{3})+|[1-9][0-9]*)(?:\.([0-9]+))?")
-_AMOUNT = re.compile(r"([^\s%A-Za-z]*)[ \u00a0\u202f]*(%|[A-Za-z]*)")
+_AMOUNT = re.compile(r"([^\s%A-Za-z]*)(?:[ \u00a0\u202f]*(%|[A-Za-z]+))?")
 
 
 class NotAccepted(ValueError):
@@ -115,6 +115,8 @@ def parse_power_kw(value: Any) -> Fraction:
 
 def parse_memory_bytes(value: Any) -> int:
     """A memory size in bytes: `141 GB` is 141 x 10^9, `1 GiB` is 2^30. A number without a unit is refused."""
+    if isinstance(value, str) and value.endswith("KB"):
+        raise NotAccepted("'KB' could be 1,000 or 1,024 bytes: write kB or KiB", MEMORY_ACCEPTED)
     amount = _with_unit(value, _BYTES_OF_UNIT, ("bytes", "GB"), "memory size", MEMORY_ACCEPTED)
     return _whole(amount, value, "bytes", MEMORY_ACCEPTED)
 
@@ -159,9 +161,9 @@ def _with_unit(
 def _split(value: str, accepted: str) -> tuple[str, str]:
     """(number, unit) as they are written; what is no number at all is refused."""
     match = _AMOUNT.fullmatch(value)
-    if match is None or not match.group(1):
+    if match is None or not re.search("[0-9]", match.group(1)):
         raise _no_number(value, accepted)
-    return match.group(1), match.group(2)
+    return match.group(1), match.group(2) or ""
 
 
 def _no_number(value: str, accepted: str) -> NotAccepted:

@@ -6,47 +6,45 @@ The other checks look names up without asking again; they run only on a plan tha
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from sizing.plan.checks.facts import Facts, systems_in_pods
-from sizing.plan.plan import Plan, PlannedDeployment, Status
+from sizing.plan.checks.case import Case
+from sizing.plan.plan import PlannedDeployment
 from sizing.sequence.weights import FORMATS
 
 
-def names_are_the_requests(plan: Plan, facts: Facts) -> Iterator[str]:
+def names_are_known(case: Case) -> Iterator[str]:
     """Candidates only, sites, classes and precisions of the request, no count below one, nothing twice."""
-    yield from _systems(plan, facts)
-    yield from _deployments(plan, facts)
-    yield from _classes(plan, facts)
-    yield from _placement(plan, facts)
-    if plan.status not in (Status.OPTIMAL, Status.FEASIBLE):
-        yield f"a plan cannot have the status {plan.status}"
+    yield from _systems(case)
+    yield from _deployments(case)
+    yield from _classes(case)
+    yield from _placement(case)
 
 
-def _systems(plan: Plan, facts: Facts) -> Iterator[str]:
-    yield from _counted("systems bought", plan.systems, facts.systems)
-    for filled in plan.pods:
-        site = facts.sites.get(filled.site)
+def _systems(case: Case) -> Iterator[str]:
+    yield from _counted("systems bought", case.plan.systems, case.systems)
+    for filled in case.plan.pods:
+        site = case.sites.get(filled.site)
         if site is None:
             yield f"site {filled.site!r} is not in the request"
         elif filled.pod != site.pod.name:
             yield f"site {filled.site!r} takes Pods of type {site.pod.name!r}, not {filled.pod!r}"
         if filled.count < 1:
             yield f"Pods at {filled.site!r} are counted {filled.count} times"
-        yield from _counted(f"systems in a Pod at {filled.site!r}", filled.systems, facts.systems)
-        yield from _counted(f"the fill of a Pod at {filled.site!r}", filled.fill.systems, facts.systems)
+        yield from _counted(f"systems in a Pod at {filled.site!r}", filled.systems, case.systems)
+        yield from _counted(f"the fill of a Pod at {filled.site!r}", filled.fill.systems, case.systems)
 
 
-def _deployments(plan: Plan, facts: Facts) -> Iterator[str]:
-    yield from _once("deployment", (planned.deployment.id for planned in plan.deployments))
-    for planned in plan.deployments:
-        yield from _deployment(planned, facts)
+def _deployments(case: Case) -> Iterator[str]:
+    yield from _once("deployment", (planned.deployment.id for planned in case.plan.deployments))
+    for planned in case.plan.deployments:
+        yield from _deployment(planned, case)
 
 
-def _deployment(planned: PlannedDeployment, facts: Facts) -> Iterator[str]:
+def _deployment(planned: PlannedDeployment, case: Case) -> Iterator[str]:
     deployment = planned.deployment
     for what, used, offered in (
-        ("system", deployment.system, facts.systems.get(deployment.system.name)),
-        ("model", deployment.model, facts.models.get(deployment.model.name)),
-        ("KV precision", deployment.kv_precision, facts.kv_precisions.get(deployment.kv_precision.name)),
+        ("system", deployment.system, case.systems.get(deployment.system.name)),
+        ("model", deployment.model, case.models.get(deployment.model.name)),
+        ("KV precision", deployment.kv_precision, case.kv_precisions.get(deployment.kv_precision.name)),
     ):
         if offered is None:
             yield f"{deployment.id}: {what} {used.name!r} is not offered by the request"
@@ -54,44 +52,41 @@ def _deployment(planned: PlannedDeployment, facts: Facts) -> Iterator[str]:
             yield f"{deployment.id}: {what} {used.name!r} differs from the request's"
     if deployment.weights not in FORMATS:
         yield f"{deployment.id}: weight precision {deployment.weights!r} is unknown"
-    layout = deployment.layout
-    if min(layout.tp, layout.dcp, layout.attention_dp) < 1:
-        yield f"{deployment.id}: nothing in a layout is below 1"
+    if min(deployment.layout.tp, deployment.layout.dcp, deployment.layout.attention_dp) < 1:
+        yield f"{deployment.id}: no part of a layout is below 1"
     if planned.replicas < 1:
         yield f"{deployment.id}: {planned.replicas} replicas"
     for pattern in planned.patterns:
         if pattern.count < 1:
             yield f"{deployment.id}: {pattern.count} pools of one pattern"
-        yield from _counted(f"sequences in a pool of {deployment.id}", pattern.sequences, facts.classes)
+        yield from _counted(f"sequences in a pool of {deployment.id}", pattern.sequences, case.classes)
 
 
-def _classes(plan: Plan, facts: Facts) -> Iterator[str]:
-    known = {planned.deployment.id for planned in plan.deployments}
-    yield from _once("class", (served.name for served in plan.classes))
-    told = {served.name for served in plan.classes}
-    for name in sorted(told ^ set(facts.classes)):
+def _classes(case: Case) -> Iterator[str]:
+    told = {served.name for served in case.plan.classes}
+    yield from _once("class", (served.name for served in case.plan.classes))
+    for name in sorted(told ^ set(case.classes)):
         yield f"class {name!r} is {'not in the request' if name in told else 'missing from the plan'}"
-    for served in plan.classes:
-        yield from _once(f"class {served.name!r}: deployment", (place.deployment for place in served.placements))
-        for place in served.placements:
-            if place.deployment not in known:
-                yield f"class {served.name!r}: deployment {place.deployment!r} is not in the plan"
+    for served in case.plan.classes:
+        places = [(place.deployment, place.sequences) for place in served.placements]
+        yield from _counted(f"class {served.name!r} by deployment", places, case.deployments)
 
 
-def _placement(plan: Plan, facts: Facts) -> Iterator[str]:
-    standing = {(site, pod, kind): count for site, pod, kind, count in systems_in_pods(plan)}
-    deployments = {planned.deployment.id for planned in plan.deployments}
-    for box in plan.placement:
-        where = f"placement at site {box.site!r} on {box.system!r}"
-        system = facts.systems.get(box.system)
+def _placement(case: Case) -> Iterator[str]:
+    standing = {(site, pod, kind): count for site, pod, kind, count in case.stands()}
+    for box in case.plan.placement:
+        where = f"placement at {box.site!r} on {box.system!r}"
         pods = range(box.pods[0], box.pods[1] + 1)
-        if not pods or any((box.site, pod, box.system) not in standing for pod in pods):
-            yield f"{where}: no such systems in Pods {box.pods[0]} to {box.pods[1]}"
+        system = case.systems.get(box.system)
+        if system is None or not pods or any((box.site, pod, box.system) not in standing for pod in pods):
+            yield f"{where}: not in Pods {box.pods[0]} to {box.pods[1]}"
         elif not 1 <= box.systems[0] <= box.systems[1] <= min(standing[box.site, pod, box.system] for pod in pods):
             yield f"{where}: no systems {box.systems[0]} to {box.systems[1]} in Pods {box.pods[0]} to {box.pods[1]}"
-        elif system is None or not 1 <= box.domains[0] <= box.domains[1] <= system.domains_per_system:
+        elif not 1 <= box.domains[0] <= box.domains[1] <= system.domains_per_system:
             yield f"{where}: no domains {box.domains[0]} to {box.domains[1]}"
-        yield from _counted(f"{where}: replicas", ((name, number) for name, number, _ in box.replicas), deployments)
+        yield from _counted(
+            f"{where}: replicas", [(name, number) for name, number, _ in box.replicas], case.deployments
+        )
 
 
 def _counted(what: str, counts: Iterable[tuple[str, int]], known: Iterable[str]) -> Iterator[str]:
@@ -99,7 +94,7 @@ def _counted(what: str, counts: Iterable[tuple[str, int]], known: Iterable[str])
     yield from _once(what, (name for name, _ in counts))
     for name, count in counts:
         if name not in names:
-            yield f"{what}: {name!r} is not offered by the request"
+            yield f"{what}: {name!r} is not known"
         if count < 1:
             yield f"{what}: {count} of {name!r}"
 

@@ -1,190 +1,177 @@
 """What a plan says of itself in sum: totals, tokens, memory to the byte, stages and status."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from math import ceil, floor
 
-from sizing.facility.deployment import Deployment
-from sizing.plan.checks.facts import Facts, free_bytes, sequences_held, systems_standing, unequal
-from sizing.plan.plan import Memory, Plan, Status, TokenCount, Totals
+from sizing.facility.loads import liquid_kw, nameplate_kw
+from sizing.plan.checks.case import Case, gpus_of_replica, unequal
+from sizing.plan.plan import Memory, PlannedDeployment, Status, TokenCount, Totals
+
+ZERO = Fraction(0)
 
 
-def totals_add_up(plan: Plan, facts: Facts) -> Iterator[str]:
-    """Counts, slots, kW and heat of what is bought; nothing has a price yet."""
-    systems = [(facts.systems[name], count) for name, count in sorted(systems_standing(plan).items())]
+def totals_add_up(case: Case) -> Iterator[str]:
+    """Counts, slots, kW and heat of what is bought; nothing has a price yet.
+
+    A slot is stranded where a Pod's fill leaves it empty, free where a system of the fill may still come.
+    """
+    systems = [(case.systems[name], count) for name, count in case.standing().items()]
+    pods = case.plan.pods
     gpus = sum(system.gpus * count for system, count in systems)
-    full = stranded = 0
-    for filled in plan.pods:
-        planned = sum(facts.systems[name].gpus * count for name, count in filled.fill.systems)
-        full += filled.count * planned
-        stranded += filled.count * (facts.sites[filled.site].pod.gpu_slots.value - planned)
-    liquid = [(system.liquid_kw.value if system.liquid_kw else None, count) for system, count in systems]
-    heat_is_known = all(kw is not None for kw, _ in liquid)
-    nameplate_kw = sum((system.nameplate_kw.value * n for system, n in systems if system.nameplate_kw), Fraction(0))
-    liquid_kw = sum(((kw or Fraction(0)) * count for kw, count in liquid), Fraction(0))
+    slots = sum(filled.count * case.sites[filled.site].pod.gpu_slots.value for filled in pods)
+    full = sum(filled.count * case.systems[name].gpus * count for filled in pods for name, count in filled.fill.systems)
+    nameplate = sum(((nameplate_kw(system) or ZERO) * count for system, count in systems), ZERO)
+    liquid = sum(((liquid_kw(system) or ZERO) * count for system, count in systems), ZERO)
+    split_is_known = all(liquid_kw(system) is not None for system, _ in systems)
     found = Totals(
-        pods=sum(filled.count for filled in plan.pods),
+        pods=sum(filled.count for filled in pods),
         systems=sum(count for _, count in systems),
         domains=sum(system.domains_per_system * count for system, count in systems),
         gpus=gpus,
-        idle_gpus=gpus - sum(planned.replicas * _gpus_of_replica(planned.deployment) for planned in plan.deployments),
-        stranded_slots=stranded,
+        idle_gpus=gpus - sum(gpus_of_replica(each.deployment) * each.replicas for each in case.plan.deployments),
+        stranded_slots=slots - full,
         free_slots=full - gpus,
-        nameplate_kw=nameplate_kw,
-        liquid_kw=liquid_kw if heat_is_known else None,
-        air_kw=nameplate_kw - liquid_kw if heat_is_known else None,
-        balance_kw=sum((filled.fill.balance.kw * filled.count for filled in plan.pods), Fraction(0)),
-        balance_liquid_kw=sum((filled.fill.balance.liquid_kw * filled.count for filled in plan.pods), Fraction(0)),
-        balance_air_kw=sum((filled.fill.balance.air_kw * filled.count for filled in plan.pods), Fraction(0)),
+        nameplate_kw=nameplate,
+        liquid_kw=liquid if split_is_known else None,
+        air_kw=nameplate - liquid if split_is_known else None,
+        balance_kw=sum((filled.fill.balance.kw * filled.count for filled in pods), ZERO),
+        balance_liquid_kw=sum((filled.fill.balance.liquid_kw * filled.count for filled in pods), ZERO),
+        balance_air_kw=sum((filled.fill.balance.air_kw * filled.count for filled in pods), ZERO),
     )
     for field in fields(Totals):
-        yield from unequal(f"totals: {field.name}", getattr(plan.totals, field.name), getattr(found, field.name))
+        yield from unequal(f"totals: {field.name}", getattr(case.plan.totals, field.name), getattr(found, field.name))
 
 
-def tokens_add_up(plan: Plan, facts: Facts) -> Iterator[str]:
+def tokens_add_up(case: Case) -> Iterator[str]:
     """Committed: sequences served times context. Spare: whole tokens that the free bytes of each pool still hold."""
-    found: dict[str, TokenCount] = {}
-    for planned in plan.deployments:
+    committed: dict[str, int] = {}
+    spare: dict[str, int] = {}
+    for planned in case.plan.deployments:
         name = planned.deployment.model.name
-        before = found.get(name, TokenCount(0, 0))
-        committed = sum(
-            pattern.count * number * facts.classes[service].context
-            for pattern in planned.patterns
-            for service, number in pattern.sequences
-        )
-        per_token = facts.bytes_per_token(planned.deployment)
-        spare = sum(
-            pattern.count * floor(free / per_token) for pattern, free in free_bytes(planned, facts) if per_token
-        )
-        found[name] = TokenCount(before.committed + committed, before.spare + spare)
-    for name in sorted(found.keys() | plan.tokens_by_model):
-        yield from unequal(f"tokens of {name}", plan.tokens_by_model.get(name), found.get(name))
-    yield from unequal("tokens: committed", plan.tokens.committed, sum(count.committed for count in found.values()))
-    yield from unequal("tokens: spare", plan.tokens.spare, sum(count.spare for count in found.values()))
+        contents = case.contents(planned)
+        committed[name] = committed.get(name, 0) + sum(each.pattern.count * each.tokens for each in contents)
+        spare[name] = spare.get(name, 0) + _spare_tokens(planned, case)
+    by_model = case.plan.tokens_by_model
+    for name in sorted(committed.keys() | by_model):
+        told = by_model.get(name, TokenCount(0, 0))
+        yield from unequal(f"tokens of {name}: committed", told.committed, committed.get(name, 0))
+        yield from unequal(f"tokens of {name}: spare", told.spare, spare.get(name, 0))
+    yield from unequal("tokens: committed", case.plan.tokens.committed, sum(committed.values()))
+    yield from unequal("tokens: spare", case.plan.tokens.spare, sum(spare.values()))
 
 
-def memory_adds_up(plan: Plan, facts: Facts) -> Iterator[str]:
+def memory_adds_up(case: Case) -> Iterator[str]:
     """To the byte: HBM bought = idle GPUs + reserve + weights + committed + spare + remainder.
 
     Each part is summed up by itself, so that the equation is a finding of its own.
     """
-    standing = systems_standing(plan)
-    bought = {name: facts.systems[name].gpus * count for name, count in standing.items()}
-    at_work = dict.fromkeys(bought, 0)
-    reserve = weights = committed = spare = free = 0
-    for planned in plan.deployments:
-        deployment, budget = planned.deployment, facts.budget(planned.deployment)
-        name, pools = deployment.system.name, planned.replicas * deployment.layout.attention_dp
-        at_work[name] = at_work.get(name, 0) + planned.replicas * _gpus_of_replica(deployment)
+    bought = sum(case.systems[name].gpus * count * case.hbm_bytes(name) for name, count in case.standing().items())
+    at_work = reserve = weights = committed = spare = free = 0
+    for planned in case.plan.deployments:
+        deployment, budget = planned.deployment, case.budget(planned.deployment)
+        pools = planned.replicas * deployment.layout.attention_dp
+        contents = case.contents(planned)
+        at_work += planned.replicas * gpus_of_replica(deployment) * case.hbm_bytes(deployment.system.name)
         reserve += pools * budget.reserve_bytes
         weights += pools * budget.weight_bytes
-        committed += sum(
-            pattern.count * number * facts.sequence_bytes(deployment, service)
-            for pattern in planned.patterns
-            for service, number in pattern.sequences
-        )
-        per_token = facts.bytes_per_token(deployment)
-        left = free_bytes(planned, facts)
-        spare += floor(sum(p.count * floor(size / per_token) for p, size in left if per_token) * per_token)
-        free += sum(pattern.count * size for pattern, size in left)
-    hbm = {name: facts.hbm_bytes(facts.systems[name]) for name in at_work}
-    found = Memory(
-        bought=sum(bought.get(name, 0) * hbm[name] for name in at_work),
-        idle=sum((bought.get(name, 0) - gpus) * hbm[name] for name, gpus in at_work.items()),
-        reserve=reserve,
-        weights=weights,
-        committed=committed,
-        spare=spare,
-        remainder=free - spare,
-    )
+        committed += sum(each.pattern.count * each.held_bytes for each in contents)
+        free += sum(each.pattern.count * each.free_bytes for each in contents)
+        spare += floor(_spare_tokens(planned, case) * case.bytes_per_token(deployment))
+    found = Memory(bought, bought - at_work, reserve, weights, committed, spare, free - spare)
+    told = case.plan.memory
     for field in fields(Memory):
-        yield from unequal(f"memory: {field.name}", getattr(plan.memory, field.name), getattr(found, field.name))
-    told = plan.memory
+        yield from unequal(f"memory: {field.name}", getattr(told, field.name), getattr(found, field.name))
     parts = told.idle + told.reserve + told.weights + told.committed + told.spare + told.remainder
     if told.bought != parts:
         yield f"memory: {told.bought:,} bytes are bought, their parts make {parts:,}"
 
 
-def stages_are_reached(plan: Plan, facts: Facts) -> Iterator[str]:
+def _spare_tokens(planned: PlannedDeployment, case: Case) -> int:
+    """Floored per pool; none where a token costs nothing, for then any number would do."""
+    per_token = case.bytes_per_token(planned.deployment)
+    if not per_token:
+        return 0
+    return sum(each.pattern.count * floor(each.free_bytes / per_token) for each in case.contents(planned))
+
+
+def stages_are_reached(case: Case) -> Iterator[str]:
     """The stages that the policy lists, in its order, each at the value that the plan really has."""
-    told = tuple(stage.stage for stage in plan.stages)
-    yield from unequal("stages", ", ".join(told), ", ".join(facts.request.policy.objective))
-    for stage in plan.stages:
-        if stage.stage not in VALUES:
+    told = ", ".join(stage.stage for stage in case.plan.stages)
+    yield from unequal("stages", told, ", ".join(case.request.policy.objective))
+    for stage in case.plan.stages:
+        if stage.stage in STAGES:
+            value, unit = STAGES[stage.stage]
+            yield from unequal(f"stage {stage.stage}", stage.value, value(case))
+            yield from unequal(f"stage {stage.stage}: unit", stage.unit, unit)
+        else:
             yield f"stage {stage.stage!r} cannot be checked"
-            continue
-        value, unit = VALUES[stage.stage]
-        yield from unequal(f"stage {stage.stage}", stage.value, value(plan, facts))
-        yield from unequal(f"stage {stage.stage}: unit", stage.unit, unit)
 
 
-def status_is_earned(plan: Plan, facts: Facts) -> Iterator[str]:
-    """No bound is above its value; optimal means that every stage meets its bound; a bound after one that does not is
-    conditional."""
+def status_is_earned(case: Case) -> Iterator[str]:
+    """Optimal means that every stage meets its bound; after one that does not, bounds are conditional."""
     proven = True
-    for stage in plan.stages:
+    for stage in case.plan.stages:
         if stage.bound is not None and stage.bound > stage.value:
             yield f"stage {stage.stage}: the bound {stage.bound:,} is above the value {stage.value:,}"
-        if stage.bound is not None and stage.conditional == proven:
-            yield f"stage {stage.stage}: its bound is {'not ' if proven else ''}conditional on stages before"
+        if stage.conditional == proven:
+            told = "conditional, yet all before are proven" if proven else "unconditional, yet one before is open"
+            yield f"stage {stage.stage}: its bound is told {told}"
         proven = proven and stage.bound == stage.value
-    status = Status.OPTIMAL if proven else Status.FEASIBLE
-    if plan.status is not status:
-        yield f"the status is {plan.status}, the bounds make it {status}"
+    yield from unequal("status", case.plan.status, Status.OPTIMAL if proven else Status.FEASIBLE)
 
 
-def request_is_repeated(plan: Plan, facts: Facts) -> Iterator[str]:
+def request_is_repeated(case: Case) -> Iterator[str]:
     """What the request rejected and assumed is told with the plan."""
-    for rejection in facts.request.rejected:
-        if rejection not in plan.rejected:
-            yield f"that {rejection.system} was rejected is not told: {rejection.why}"
-    for assumption in facts.request.assumptions:
-        if assumption not in plan.assumptions:
-            yield f"an assumption is not told: {assumption}"
+    for rejection in case.request.rejected:
+        if rejection not in case.plan.rejected:
+            yield f"the plan does not tell why {rejection.system} was rejected: {rejection.why}"
+    for assumption in case.request.assumptions:
+        if assumption not in case.plan.assumptions:
+            yield f"the plan does not tell an assumption: {assumption}"
 
 
-def _gpus_of_replica(deployment: Deployment) -> int:
-    return deployment.layout.tp * deployment.layout.attention_dp
+def _pods(case: Case) -> int:
+    return sum(filled.count for filled in case.plan.pods)
 
 
-def _pods(plan: Plan, facts: Facts) -> int:
-    return sum(filled.count for filled in plan.pods)
+def _kinds(case: Case) -> int:
+    return len(case.standing())
 
 
-def _kinds(plan: Plan, facts: Facts) -> int:
-    return len(systems_standing(plan))
+def _power(case: Case) -> int:
+    """Installed nameplate, always (decision 5): whole tenths of a kW of each system."""
+    nameplates = ((nameplate_kw(case.systems[name]) or ZERO, count) for name, count in case.standing().items())
+    return sum(ceil(nameplate * 10) * count for nameplate, count in nameplates)
 
 
-def _power(plan: Plan, facts: Facts) -> int:
-    """Installed nameplate, always (decision 5): tenths of a kW of each system, rounded up."""
-    systems = ((facts.systems[name].nameplate_kw, count) for name, count in systems_standing(plan).items())
-    return sum(ceil(kw.value * 10) * count for kw, count in systems if kw)
+def _gpus(case: Case) -> int:
+    return sum(case.systems[name].gpus * count for name, count in case.standing().items())
 
 
-def _gpus(plan: Plan, facts: Facts) -> int:
-    return sum(facts.systems[name].gpus * count for name, count in systems_standing(plan).items())
+def _precision(case: Case) -> int:
+    """Steps below the best KV precision that the class accepts, in the order of its list, summed over sequences."""
+    return sum(
+        number * _step(case.deployments[name].deployment.kv_precision, case.classes[service].kv_precisions)
+        for (name, service), number in case.held().items()
+    )
 
 
-def _steps(plan: Plan, facts: Facts) -> Iterator[tuple[int, int, int]]:
-    """(sequences, KV steps, weight steps) below the best that the class accepts."""
-    deployments = {planned.deployment.id: planned.deployment for planned in plan.deployments}
-    for (name, service), number in sequences_held(plan).items():
-        asked, used = facts.classes[service], deployments[name]
-        kv = [accepted.name for accepted in asked.kv_precisions]
-        if used.kv_precision.name in kv and used.weights in asked.weights:
-            yield number, kv.index(used.kv_precision.name), asked.weights.index(used.weights)
+def _weight_precision(case: Case) -> int:
+    """Likewise for the weight precision."""
+    return sum(
+        number * _step(case.deployments[name].deployment.weights, case.classes[service].weights)
+        for (name, service), number in case.held().items()
+    )
 
 
-def _precision(plan: Plan, facts: Facts) -> int:
-    return sum(number * steps for number, steps, _ in _steps(plan, facts))
+def _step(used: object, accepted: Sequence[object]) -> int:
+    """0 for the best; what is not accepted is another check's finding."""
+    return accepted.index(used) if used in accepted else 0
 
 
-def _weight_precision(plan: Plan, facts: Facts) -> int:
-    return sum(number * steps for number, _, steps in _steps(plan, facts))
-
-
-VALUES: Mapping[str, tuple[Callable[[Plan, Facts], int], str]] = {
+STAGES: Mapping[str, tuple[Callable[[Case], int], str]] = {
     "pods": (_pods, "Pods"),
     "system_kinds": (_kinds, "kinds"),
     "power": (_power, "0.1 kW"),

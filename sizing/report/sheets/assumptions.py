@@ -1,39 +1,60 @@
-"""Sheet `Assumptions and sources`: what was assumed, what was asked, every figure with its source, what was rejected."""
+"""Sheet `Assumptions and sources`: every figure and finding behind the plan with its source, then what was assumed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from sizing.plan.bill import BillLine
-from sizing.plan.plan import Plan
-from sizing.report.cautions import assumption_sentences, clock_sentences, policy_sentence, precision_findings
+from sizing.report.cautions import assumption_sentences, policy_sentence
 from sizing.report.page import Column, Page, Row, Value
+from sizing.report.reported import Reported
 from sizing.report.sources import Source, SourcedFigure, sourced_figures
 from sizing.report.styles import Style
 
-FIGURES = (
+COLUMNS = (
     Column("Catalog", most=14),
     Column("Entry", most=26),
-    Column("Figure", most=30),
-    Column("Value", style=Style.GENERAL, most=18),
+    Column("Figure", most=26),
+    Column("Value", style=Style.DECIMALS, most=18),
     Column("Unit", most=12),
-    Column("Range from", style=Style.GENERAL, most=12),
-    Column("Range to", style=Style.GENERAL, most=12),
-    Column("Confidence", most=11),
-    Column("Read on", most=11),
-    Column("Source", most=50),
-    Column("Address", most=50),
-    Column("Published", most=11),
-    Column("Basis and note", most=40),
+    Column("Range from", style=Style.DECIMALS, most=12),
+    Column("Range to", style=Style.DECIMALS, most=12),
+    Column("Confidence", most=12),
+    Column("Read on", most=12),
+    Column("Source", most=46),
+    Column("Address", most=46),
+    Column("Published", most=12),
+    Column("Basis and note", most=46),
 )
-FINDINGS = (
-    Column("KV precision", most=14),
-    Column("For or against", most=26),
-    Column("Evidence", most=30),
-    Column("Finding", most=18),
-)
-REQUEST = (Column("Section", most=14), Column("Key", most=26), Column("Value", most=30))
-REJECTED = (Column("System", most=14), Column("Model", most=26), Column("Why", most=30))
 
 
-def write(page: Page, plan: Plan, lines: tuple[BillLine, ...]) -> None:
-    """Figures first, because they are the longest table and keep their headings in view."""
+def write(page: Page, reported: Reported) -> None:
+    """One row for each figure and each of its sources."""
+    plan = reported.plan
+    page.title("Assumptions and sources", "One row for each source of a figure. Assumptions stand below the figures.")
+    page.table(COLUMNS, [row for found in sourced_figures(plan.request.entries) for row in _rows(found)], main=True)
+    page.notes("Assumptions", [policy_sentence(plan), *assumption_sentences(plan)])
+
+
+def _rows(found: SourcedFigure) -> Iterator[Row]:
+    for source in found.sources or (Source(""),):
+        yield Row(
+            (
+                found.section,
+                found.entry,
+                found.figure,
+                _cell(found.value),
+                found.unit,
+                _cell(found.low),
+                _cell(found.high),
+                found.confidence,
+                found.date,
+                source.title,
+                source.address,
+                source.date,
+                found.remark,
+            )
+        )
+
+
+def _cell(value: Any) -> Value:
+    """A number as a number, all else as text."""
+    return value if value is None or (isinstance(value, int | float) and not isinstance(value, bool)) else str(value)

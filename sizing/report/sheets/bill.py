@@ -4,36 +4,38 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from sizing.plan.bill import BillLine
-from sizing.plan.plan import Plan
 from sizing.report.answer import MEMORY_ONLY, headline
 from sizing.report.cautions import balance_sentences
-from sizing.report.page import UNKNOWN, Column, Page, Row, Value
+from sizing.report.page import Column, Page, Row, Value
+from sizing.report.reported import Reported
 from sizing.report.styles import Style
+from sizing.report.text import UNKNOWN
 
 COLUMNS = (
     Column("No.", style=Style.COUNT),
-    Column("Group", most=18),
-    Column("Manufacturer", most=18),
-    Column("Part", most=24),
-    Column("Description", most=36),
+    Column("Group", most=16),
+    Column("Manufacturer", most=12),
+    Column("Part", most=20),
+    Column("Description", most=28),
     Column("Quantity", style=Style.COUNT),
-    Column("Unit", most=12),
+    Column("Unit", most=8),
     Column("Power each", "kW", Style.TWO_DECIMALS),
     Column("Power", "kW", Style.TWO_DECIMALS),
     Column("Price each", "USD", Style.TWO_DECIMALS),
     Column("Price", "USD", Style.TWO_DECIMALS),
-    Column("Rule", most=36),
+    Column("Rule", most=26),
     Column("Confidence", most=11),
-    Column("Source", most=40),
+    Column("Source", most=36),
     Column("Remark", most=36),
 )
 
 
-def write(page: Page, plan: Plan, lines: tuple[BillLine, ...]) -> None:
+def write(page: Page, reported: Reported) -> None:
     """One row a line, then the sum of what is known."""
+    plan = reported.plan
     page.title(f"Bill of units: {plan.request.name}", headline(plan), MEMORY_ONLY)
-    page.table(COLUMNS, [*_rows(lines), _sum(lines)])
-    page.notes("Power", balance_sentences(plan, lines))
+    page.table(COLUMNS, [*_rows(reported.bill), _sum(reported.bill)], main=True)
+    page.notes("Power", balance_sentences(plan, reported.bill))
 
 
 def _rows(lines: tuple[BillLine, ...]) -> Iterator[Row]:
@@ -60,9 +62,9 @@ def _rows(lines: tuple[BillLine, ...]) -> Iterator[Row]:
 
 
 def _sum(lines: tuple[BillLine, ...]) -> Row:
-    """The sums of the lines whose figure is known; a sum over no known line is unknown."""
-    kw = [line.total_kw for line in lines if line.total_kw is not None]
-    usd = [line.total_usd for line in lines if line.total_usd is not None]
+    """The sums of the lines whose figure is known; where none is, the sum is unknown too."""
+    kw = [line.total_kw for line in lines if line.total_kw]
+    usd = [line.total_usd for line in lines if line.total_usd]
     label = "Sum of what is known"
     sums = (None, _total(kw), None, _total(usd))
     return Row((None, label, None, None, None, None, None, *sums, None, None, None, None), is_sum=True)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from sizing.plan.bill import BillLine
-from sizing.plan.plan import PlacedReplicas, Plan
+from sizing.plan.plan import PlacedReplicas
 from sizing.report.page import Column, Page, Row
+from sizing.report.reported import Reported
 from sizing.report.styles import Style
 
 COLUMNS = (
@@ -25,14 +25,15 @@ COLUMNS = (
 )
 
 
-def write(page: Page, plan: Plan, lines: tuple[BillLine, ...]) -> None:
+def write(page: Page, reported: Reported) -> None:
     """Ranges are counted from 1: Pods in their site, systems of a kind in their Pod, domains and GPUs in theirs."""
+    plan = reported.plan
     page.title(
         "Placement",
-        "Counted from 1: Pods within the site, systems of a kind within the Pod, domains within the system, GPUs within "
-        "the domain. A row holds for every domain in its ranges.",
+        "A row holds for every domain in its ranges. Counted from 1: Pods in their site, systems of a kind in their "
+        "Pod, domains in their system, GPUs in their domain.",
     )
-    page.table(COLUMNS, [row for placed in plan.placement for row in _rows(placed)])
+    page.table(COLUMNS, [row for placed in plan.placement for row in _rows(placed)], main=True)
 
 
 def _rows(placed: PlacedReplicas) -> Iterator[Row]:

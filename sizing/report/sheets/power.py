@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from sizing.facility.system import System
-from sizing.plan.bill import BillLine
 from sizing.plan.plan import Plan
 from sizing.report.cautions import balance_sentences
-from sizing.report.page import UNKNOWN, Column, Page, Row, Value
+from sizing.report.page import Column, Page, Row, Value
 from sizing.report.pod_use import PodUse, pod_uses
+from sizing.report.reported import Reported
 from sizing.report.sheets.summary import LIMITS, limit_rows
 from sizing.report.styles import Style
+from sizing.report.text import UNKNOWN
 
 SYSTEMS = (
     Column("System", most=24),
@@ -44,8 +45,9 @@ PODS = (
 )
 
 
-def write(page: Page, plan: Plan, lines: tuple[BillLine, ...]) -> None:
+def write(page: Page, reported: Reported) -> None:
     """Limits, then systems, then one row for every run of equal Pods; the figures of a Pod are of one."""
+    plan = reported.plan
     page.title(
         "Power and cooling",
         "Nameplate power, never derated. Heat to liquid and to air at nameplate.",
@@ -56,7 +58,7 @@ def write(page: Page, plan: Plan, lines: tuple[BillLine, ...]) -> None:
     page.table(SYSTEMS, _systems(plan))
     page.section("Pods: figures of one Pod")
     page.table(PODS, [_pod(use) for use in pod_uses(plan)])
-    page.notes("Balance of plant", balance_sentences(plan, lines))
+    page.notes("Balance of plant", balance_sentences(plan, reported.bill))
 
 
 def _systems(plan: Plan) -> Iterator[Row]:

@@ -1,6 +1,5 @@
 """Sheet `Summary`: the answer on one page."""
 
-from sizing.plan.bill import BillLine
 from sizing.plan.plan import Plan
 from sizing.report.answer import MEMORY_ONLY, headline, stage_parts, standing
 from sizing.report.cautions import (
@@ -13,12 +12,14 @@ from sizing.report.cautions import (
     weak_nameplates,
 )
 from sizing.report.holdings import gpus_decomposed, holdings
-from sizing.report.page import UNKNOWN, Column, Page, Row
+from sizing.report.page import Column, Page, Row
 from sizing.report.pod_use import idle_sentences, pod_sentences
+from sizing.report.reported import Reported
 from sizing.report.styles import Style
+from sizing.report.text import UNKNOWN
 from sizing.units.amounts import GIB
 
-FIGURES = (Column("What", most=30), Column("Value", style=Style.GENERAL), Column("Unit"))
+FIGURES = (Column("What", most=30), Column("Value", style=Style.DECIMALS), Column("Unit", style=Style.RUN_ON))
 DEPLOYMENTS = (
     Column("Model", most=30),
     Column("System", most=20),
@@ -28,7 +29,7 @@ DEPLOYMENTS = (
     Column("GPUs", style=Style.COUNT),
     Column("Replicas", style=Style.COUNT),
     Column("Pools", style=Style.COUNT),
-    Column("How it decomposes"),
+    Column("How it decomposes", most=60),
 )
 CLASSES = (
     Column("Class", most=30),
@@ -39,29 +40,30 @@ CLASSES = (
     Column("Context", "tokens", Style.COUNT),
     Column("Asked for", "sequences", Style.COUNT),
     Column("One sequence", "GiB", Style.TWO_DECIMALS),
-    Column("How it decomposes"),
+    Column("How it decomposes", most=60),
 )
 STAGES = (
     Column("Stage of the objective", most=30),
-    Column("Value", style=Style.GENERAL),
+    Column("Value", style=Style.DECIMALS),
     Column("Unit"),
-    Column("Lower bound", style=Style.GENERAL),
+    Column("Lower bound", style=Style.DECIMALS),
     Column("Gap", style=Style.SHARE),
-    Column("Bound"),
+    Column("Standing", style=Style.RUN_ON),
 )
 LIMITS = (
     Column("Limit", most=30),
     Column("Site", most=20),
     Column("Unit"),
-    Column("Used", style=Style.GENERAL),
-    Column("Limit", style=Style.GENERAL),
+    Column("Used", style=Style.DECIMALS),
+    Column("Allowed", style=Style.DECIMALS),
     Column("Used of limit", style=Style.SHARE),
-    Column("Binds"),
+    Column("Binds", style=Style.RUN_ON),
 )
 
 
-def write(page: Page, plan: Plan, lines: tuple[BillLine, ...]) -> None:
+def write(page: Page, reported: Reported) -> None:
     """Title, headline, key figures, deployments, classes, stages, limits, and what a reader must know."""
+    plan = reported.plan
     page.title(plan.request.name, MEMORY_ONLY, headline(plan), standing(plan))
     page.table(FIGURES, _figures(plan))
     page.section("Deployments")
@@ -81,7 +83,7 @@ def write(page: Page, plan: Plan, lines: tuple[BillLine, ...]) -> None:
             policy_sentence(plan),
             *assumption_sentences(plan),
             *weak_nameplates(plan),
-            *balance_sentences(plan, lines),
+            *balance_sentences(plan, reported.bill),
         ],
     )
     page.notes("Not considered (in full under Assumptions and sources)", rejections_in_brief(plan.rejected))

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from sizing.plan.bill import BillLine
 from sizing.plan.plan import Plan, PlannedDeployment
 from sizing.report.memory_lines import memory_lines
 from sizing.report.page import Column, Page, Row
+from sizing.report.reported import Reported
 from sizing.report.styles import Style
 from sizing.units.amounts import GB, GIB, thousands
 
@@ -38,8 +38,9 @@ POOLS = (
 )
 
 
-def write(page: Page, plan: Plan, lines: tuple[BillLine, ...]) -> None:
+def write(page: Page, reported: Reported) -> None:
     """The budget, then its parts."""
+    plan = reported.plan
     page.title(
         "Token budget",
         "HBM bought = idle GPUs + reserve + weights + committed + spare + remainder, to the byte",

@@ -1,0 +1,59 @@
+"""The Python interface: what the commands themselves use.
+
+import sizing
+plan = sizing.solve(sizing.load_workload("workloads/customer.yaml"))
+plan.data_frame("deployments")
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sizing.catalog.catalog import Catalog
+from sizing.request.load import load_workload as _load_workload
+from sizing.request.load import workload_from
+from sizing.request.request import Request
+
+if TYPE_CHECKING:
+    from sizing.plan.plan import NoPlan, Plan
+
+Progress = Callable[[str], None]
+
+
+def load_workload(
+    workload: Path | str | Mapping[str, Any],
+    *,
+    catalog: Sequence[Path | str] = (),
+    objective: Sequence[str] | None = None,
+) -> Request:
+    """A workload file, or the same as nested mappings, with every name resolved and every default written out.
+
+    `catalog` are overlay folders, `objective` replaces the stages of the policy. Raises BadInput with all that is
+    wrong.
+    """
+    entries = Catalog([Path(folder) for folder in catalog])
+    if isinstance(workload, Mapping):
+        return workload_from(workload, entries, objective=objective)
+    return _load_workload(Path(workload), entries, objective=objective)
+
+
+def solve(
+    request: Request,
+    *,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    threads: int | None = None,
+    progress: Progress = lambda _text: None,
+) -> "Plan | NoPlan":
+    """The smallest facility that serves a request, checked; or why there is none.
+
+    `time_limit` in seconds; `gap` is the relative gap per stage at which a search may stop. Raises CheckFailed where
+    a finished plan does not hold.
+    """
+    from sizing.advice.answer import answer
+    from sizing.program.solver import Effort
+
+    deadline = inf if time_limit is None else time.monotonic() + time_limit
+    return answer(request, Effort(deadline, gap, threads), progress)

@@ -1,0 +1,182 @@
+"""Entries in layers: what is shipped, and what a user's folders change of it, key by key.
+
+Mappings are merged key by key, the later layer wins. A figure (a mapping with a `value`) is replaced whole, so that no
+value keeps the source of another. A figure that a layer adds is no longer `missing`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sizing.catalog.folders import model_files
+from sizing.units.document import Document, KeyPath, read_document
+from sizing.units.errors import BadInput, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One folder's part of an entry: a value in a document. `shipped` is False for a folder of the user."""
+
+    document: Document
+    path: KeyPath
+    shipped: bool
+
+    @property
+    def tree(self) -> Any:
+        tree = self.document.tree
+        for part in self.path:
+            tree = tree[part]
+        return tree
+
+
+@dataclass(frozen=True, slots=True)
+class LayeredDocument(Document):
+    """Layers merged into one value at `path`; a problem is told of the layer that its value came from."""
+
+    layers: tuple[Layer, ...] = ()
+
+    def problem(
+        self,
+        path: KeyPath,
+        what: str,
+        seen: str | None = None,
+        accepted: str | None = None,
+        nearest: str | None = None,
+    ) -> Problem:
+        """A fault of the value at `path`, with file and line of the last layer that has it."""
+        below = path[len(self.layers[0].path) :]
+        layer = max(reversed(self.layers), key=lambda layer: _depth(layer.tree, below))
+        return layer.document.problem((*layer.path, *below), what, seen, accepted, nearest)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """An entry: the value at `path` of a document. `overlaid` where a user's folder has a part in it."""
+
+    document: Document
+    path: KeyPath
+    overlaid: bool
+
+    @property
+    def tree(self) -> Any:
+        return Layer(self.document, self.path, not self.overlaid).tree
+
+
+def merged(layers: tuple[Layer, ...]) -> Merged:
+    """All layers of one entry as one value, the last on top."""
+    last = layers[-1]
+    overlaid = not all(layer.shipped for layer in layers)
+    if len(layers) == 1:
+        return Merged(last.document, last.path, overlaid)
+    tree = layers[0].tree
+    for layer in layers[1:]:
+        tree = _merge(tree, layer.tree)
+    for part in reversed(last.path):
+        tree = {part: tree}
+    return Merged(LayeredDocument(last.document.file, tree, layers=layers), last.path, overlaid)
+
+
+def _merge(under: Any, over: Any) -> Any:
+    if not (isinstance(under, dict) and isinstance(over, dict)) or "value" in under or "value" in over:
+        return over
+    both = {**under, **{key: _merge(under[key], value) if key in under else value for key, value in over.items()}}
+    return _with_missing(both, over)
+
+
+def _with_missing(tree: Any, over: Any) -> Any:
+    """`tree` without the explanations of what `over` gives."""
+    if not (isinstance(tree, dict) and isinstance(over, dict) and isinstance(tree.get("missing"), dict)):
+        return tree
+    told = over.get("missing")
+    kept = {
+        key: why
+        for key, why in tree["missing"].items()
+        if (isinstance(told, dict) and key in told) or _value_at(over, key) is None
+    }
+    return {**tree, "missing": kept}
+
+
+def _value_at(tree: Any, dotted: str) -> Any:
+    for part in dotted.split("."):
+        tree = tree.get(part) if isinstance(tree, dict) else None
+    return tree
+
+
+def _depth(tree: Any, path: KeyPath) -> int:
+    """How many parts of `path` exist in `tree`."""
+    for depth, part in enumerate(path):
+        try:
+            tree = tree[part]
+        except (KeyError, IndexError, TypeError):
+            return depth
+    return len(path)
+
+
+class FileOfEntries:
+    """The section that one file a folder holds: a mapping of names to entries."""
+
+    def __init__(self, folders: tuple[Path, ...], file: str) -> None:
+        self._paths = tuple(folder / file for folder in folders)
+        self._layers: dict[str, tuple[Layer, ...]] | None = None
+
+    def layers(self) -> Mapping[str, tuple[Layer, ...]]:
+        """All entries, those of the first folder first; read when first asked for."""
+        if self._layers is None:
+            found: dict[str, tuple[Layer, ...]] = {}
+            for path in self._paths:
+                if path.exists():
+                    document = read_document(path)
+                    for name in _names(document):
+                        found[name] = (*found.get(name, ()), Layer(document, (name,), path is self._paths[0]))
+            self._layers = found
+        return self._layers
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.layers())
+
+    def of(self, name: str) -> tuple[Layer, ...]:
+        """The layers of one entry; empty for an unknown name."""
+        return self.layers().get(name, ())
+
+    def mentions(self, text: str) -> Iterator[str]:
+        """Entries that may contain `text`."""
+        yield from self.layers()
+
+
+class FolderOfEntries:
+    """The section that has one file an entry, named after it. Only what is asked for is read."""
+
+    def __init__(self, folders: tuple[Path, ...]) -> None:
+        self._folders = folders
+        self._paths: dict[str, list[tuple[Path, bool]]] | None = None
+
+    def _files(self) -> dict[str, list[tuple[Path, bool]]]:
+        """(file, whether it is shipped) of every layer, by entry."""
+        if self._paths is None:
+            found: dict[str, list[tuple[Path, bool]]] = {}
+            for folder in self._folders:
+                for name, path in model_files(folder).items():
+                    found.setdefault(name, []).append((path, folder is self._folders[0]))
+            self._paths = found
+        return self._paths
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted(self._files()))
+
+    def of(self, name: str) -> tuple[Layer, ...]:
+        """The layers of one entry; empty for an unknown name."""
+        return tuple(Layer(read_document(path), (), shipped) for path, shipped in self._files().get(name, []))
+
+    def mentions(self, text: str) -> Iterator[str]:
+        """Entries whose files contain `text`, found without parsing them."""
+        wanted = text.encode()
+        for name, paths in sorted(self._files().items()):
+            if any(wanted in path.read_bytes() for path, _ in paths):
+                yield name
+
+
+def _names(document: Document) -> Iterator[str]:
+    if not isinstance(document.tree, dict):
+        raise BadInput(document.problem((), "is no mapping", accepted="a mapping of names to entries"))
+    yield from document.tree

@@ -1,0 +1,199 @@
+"""`sizing kv`: the cache of one model, what one system holds of it, and how both are computed."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from sizing.facility.estimate import Home, KvEstimate, Load, default_contexts, estimate, layout_refusal, legal_tps
+from sizing.pool.gpu import HbmBasis
+from sizing.pool.layout import Layout, layout_for
+from sizing.pool.storage import IdealStorage
+from sizing.sequence.model import ModelShape
+from sizing.sequence.weights import FORMATS
+from sizing.units.errors import BadInput, Problem, shown
+from sizing.units.names import nearest
+from sizing.units.quantities import NotAccepted, parse_count, parse_share, parse_tokens
+
+CONCURRENCIES = (1, 8, 32, 128)
+RESERVE = Fraction(1, 10)  # decision 2
+ENGINES = {"ideal": IdealStorage}
+HBM_BASES: dict[str, HbmBasis] = {"label": "label", "driver": "driver"}
+Found = TypeVar("Found")
+
+
+@click.command()
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.option("--system", metavar="S", help="Count what one replica holds on this system.")
+@click.option("--tp", metavar="N", help="GPUs that hold a sequence together.")
+@click.option("--dcp", metavar="N", help="Decode context parallel: splits tokens inside the TP group.")
+@click.option("--attention-dp", metavar="N", help="Pools of a replica, each with whole sequences.")
+@click.option("--context", "contexts", metavar="L", multiple=True, help="Tokens of one sequence. May be repeated.")
+@click.option("--concurrency", "concurrencies", metavar="N", multiple=True, help="Sequences at once. May be repeated.")
+@click.option("--kv-precision", metavar="P", default="bf16", show_default=True, help="Precision of the cache.")
+@click.option("--weights", metavar="W", help="Precision of the weights; by default the checkpoint's own.")
+@click.option("--engine", metavar="E", default="ideal", show_default=True, help="How the cache is stored.")
+@click.option("--hbm", metavar="label|driver", help="HBM by the vendor's label (default) or as drivers report it.")
+@click.option("--reserve", metavar="R", help="Share of HBM that is kept free; 10 % by default.")
+@click.option(
+    "--catalog",
+    "folders",
+    metavar="DIR",
+    multiple=True,
+    help="Entries that add to the shipped ones, or change them by name. May be repeated.",
+)
+@click.option("--json", "json_target", metavar="-", type=click.Choice(["-"]), help="Print one JSON document.")
+def kv(models: tuple[str, ...], **options: Any) -> None:
+    """Show what a model's cache costs and how much of it a system holds.
+
+    MODEL is a name of `sizing catalog models` or the model's Hugging Face id. Without a layout option the layout
+    that holds most tokens per GPU is chosen. What does not fit is an answer, not an error.
+    """
+    json_target = options.pop("json_target")
+    found = _Question(**options).answers(models)
+    if json_target:
+        import json
+
+        from sizing.report.kv_document import kv_document
+
+        click.echo(json.dumps([kv_document(each) for each in found], indent=2, ensure_ascii=False))
+    else:
+        from sizing.report.kv import kv_report
+
+        click.echo(kv_report(found), nl=False)
+
+
+class _Question:
+    """The options as they were typed, read one by one; what is wrong is collected and told all at once."""
+
+    def __init__(
+        self,
+        system: str | None,
+        tp: str | None,
+        dcp: str | None,
+        attention_dp: str | None,
+        contexts: Sequence[str],
+        concurrencies: Sequence[str],
+        kv_precision: str,
+        weights: str | None,
+        engine: str,
+        hbm: str | None,
+        reserve: str | None,
+        folders: Sequence[str],
+    ) -> None:
+        from sizing.catalog.catalog import Catalog  # with it come pydantic and YAML, which `--help` need not wait for
+
+        self._problems: list[Problem] = []
+        self._catalog = Catalog([Path(folder) for folder in folders])
+        self._contexts = self._all("--context", contexts, parse_tokens)
+        self._concurrencies = self._all("--concurrency", concurrencies, parse_count) or CONCURRENCIES
+        self._sizes = {
+            option: self._positive(option, text, parse_count)
+            for option, text in (("--tp", tp), ("--attention-dp", attention_dp), ("--dcp", dcp))
+            if text is not None
+        }
+        self._precision = self._named("--kv-precision", self._catalog.kv_precision, kv_precision)
+        self._weights = None if weights is None else self._choice("--weights", weights, FORMATS)
+        self._storage = self._choice("--engine", engine, ENGINES)
+        self._home = self._read_home(system, hbm, reserve)
+
+    def answers(self, names: Sequence[str]) -> list[KvEstimate]:
+        """One estimate a model. Raises BadInput with everything that is wrong with the options and the models."""
+        models = [self._read_model(name) for name in names]
+        found = [self._answer(model) for model in models if model is not None]
+        if self._problems:
+            raise BadInput(*self._problems)
+        return [each for each in found if each is not None]
+
+    def _answer(self, model: ModelShape) -> KvEstimate | None:
+        weights = self._weights or FORMATS[model.native_weights]
+        layout = self._layout(model)
+        if self._problems or weights is None or self._precision is None or self._storage is None:
+            return None
+        storage = self._storage(self._precision.bits.value)
+        contexts = self._contexts or default_contexts(model.context_limit)
+        load = Load(model, weights, self._precision, storage, contexts, self._concurrencies)
+        return estimate(load, self._home, layout)
+
+    def _layout(self, model: ModelShape) -> Layout | None:
+        """The layout that the options state; None where they leave it to the tool."""
+        if not self._sizes:
+            return None
+        tp, attention_dp, dcp = (self._sizes.get(option) or 1 for option in ("--tp", "--attention-dp", "--dcp"))
+        layout = layout_for(model, tp, attention_dp, dcp)
+        domain_gpus = self._home.system.domain_gpus if self._home else None
+        why = layout_refusal(model, layout, domain_gpus)
+        if why is None:
+            return layout
+        legal = legal_tps(model, domain_gpus)
+        accepted = None if tp in legal else f"TP {', '.join(map(str, legal))}"
+        where = ", ".join(self._sizes)
+        self._problems.append(Problem(f"{model.name}: {why}", where, seen=str(layout), accepted=accepted))
+        return None
+
+    def _read_model(self, name: str) -> ModelShape | None:
+        if name.endswith(".json") or Path(name).is_file():
+            accepted = "a name of `sizing catalog models`"
+            self._problems.append(
+                Problem("configuration files are not read yet", "MODEL", seen=shown(name), accepted=accepted)
+            )
+            return None
+        return self._named("MODEL", self._catalog.model, name)
+
+    def _read_home(self, system: str | None, hbm: str | None, reserve: str | None) -> Home | None:
+        basis = self._choice("--hbm", hbm or "label", HBM_BASES)
+        share = RESERVE if reserve is None else self._read("--reserve", reserve, parse_share)
+        if system is None:
+            for option, text in (("--hbm", hbm), ("--reserve", reserve)):
+                if text is not None:
+                    self._problems.append(Problem("says nothing without --system", option, seen=shown(text)))
+            return None
+        bought = self._named("--system", self._catalog.system, system)
+        if bought is None or basis is None or share is None:
+            return None
+        hbm_bytes = bought.gpu.hbm_bytes(basis)
+        if hbm_bytes is None:
+            what = f"what drivers report for {bought.gpu.name} is not known"
+            self._problems.append(Problem(what, "--hbm", seen=shown(hbm), accepted="label"))
+            return None
+        return Home(bought, basis, hbm_bytes, share)
+
+    def _read(self, option: str, text: str, parse: Callable[[str], Found]) -> Found | None:
+        try:
+            return parse(text)
+        except NotAccepted as refused:
+            self._problems.append(
+                Problem(refused.what, option, None, None, shown(text), refused.accepted, refused.nearest)
+            )
+            return None
+
+    def _positive(self, option: str, text: str, parse: Callable[[str], int]) -> int | None:
+        value = self._read(option, text, parse)
+        if value == 0:
+            self._problems.append(Problem("must be more than 0", option, seen=shown(text)))
+            return None
+        return value
+
+    def _all(self, option: str, texts: Iterable[str], parse: Callable[[str], int]) -> tuple[int, ...]:
+        """Every value of an option that may be repeated, each once, in order."""
+        values = [self._positive(option, text, parse) for text in texts]
+        return tuple(dict.fromkeys(value for value in values if value is not None))
+
+    def _choice(self, option: str, text: str, known: Mapping[str, Found]) -> Found | None:
+        if text in known:
+            return known[text]
+        self._problems.append(
+            Problem("is not known", option, seen=shown(text), accepted=", ".join(known), nearest=nearest(text, known))
+        )
+        return None
+
+    def _named(self, option: str, look_up: Callable[[str], Found], name: str) -> Found | None:
+        """An entry of the catalog; what the catalog says of an unknown name is told with the option."""
+        try:
+            return look_up(name)
+        except BadInput as wrong:
+            self._problems += [replace(found, path=found.path or option) for found in wrong.problems]
+            return None

@@ -1,0 +1,88 @@
+"""`sizing solve`: from a workload to a plan, on the screen, as JSON and as a workbook."""
+
+from pathlib import Path
+
+import click
+
+from sizing.api import load_workload
+from sizing.api import solve as find_plan
+
+INFEASIBLE = 3
+OUT_OF_TIME = 4
+
+
+@click.command()
+@click.argument("workload", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    default="reports",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the workbook.",
+)
+@click.option("--json", "json_file", metavar="FILE|-", help="Write the plan as JSON; - for standard output alone.")
+@click.option(
+    "--catalog",
+    "catalogs",
+    multiple=True,
+    metavar="DIR",
+    help="Entries that add to the shipped ones, or change them by name. May be repeated.",
+)
+@click.option("--objective", metavar="A,B,C", help="Stages in order, in place of those of the workload.")
+@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Seconds for the search.")
+@click.option(
+    "--gap",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    metavar="G",
+    help="Relative gap per stage at which the search may stop, such as 0.02.",
+)
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads of the solver.")
+@click.option("--force", is_flag=True, help="Overwrite a workbook that was changed, or a file that is not ours.")
+def solve(
+    workload: Path,
+    out: Path,
+    json_file: str | None,
+    catalogs: tuple[str, ...],
+    objective: str | None,
+    time_limit: float | None,
+    gap: float,
+    threads: int | None,
+    force: bool,
+) -> int:
+    """Find the smallest facility that serves a workload.
+
+    Chooses GPU system, scale-up domain, KV precision and the number of Pods under the site's power and cooling,
+    proves the plan, says what binds, and writes the bill of units to OUT/<workload>.xlsx.
+
+    Exit codes: 0 a plan; 2 bad input; 3 no plan is possible; 4 the time limit came before a plan.
+    """
+    from sizing.plan.document import no_plan_document, plan_document, to_json
+    from sizing.plan.plan import NoPlan
+    from sizing.report.console import console_report, no_plan_report
+    from sizing.report.files import check_document_place, check_workbook_place, write_document, write_workbook
+
+    stages = [name.strip() for name in objective.split(",")] if objective is not None else None
+    request = load_workload(workload, catalog=catalogs, objective=stages)
+    workbook = out / f"{workload.stem}.xlsx"
+    check_workbook_place(workbook, force)
+    document_file = Path(json_file) if json_file not in (None, "-") else None
+    if document_file is not None:
+        check_document_place(document_file, force)
+
+    plan = find_plan(
+        request, time_limit=time_limit, gap=gap, threads=threads, progress=lambda text: click.echo(text, err=True)
+    )
+
+    document = to_json(no_plan_document(plan) if isinstance(plan, NoPlan) else plan_document(plan))
+    if document_file is not None:
+        write_document(document_file, document, force)
+    if isinstance(plan, NoPlan):
+        click.echo(document if json_file == "-" else no_plan_report(plan), nl=False)
+        return OUT_OF_TIME if plan.status == "timeout" else INFEASIBLE
+    from sizing.report.workbook import workbook_bytes
+
+    write_workbook(workbook, workbook_bytes(plan), force)
+    click.echo(document if json_file == "-" else console_report(plan, str(workbook)), nl=False)
+    return 0

@@ -1,0 +1,259 @@
+"""The bill of units: what a plan buys, line by line, with the rule that counts each and where it comes from.
+
+Pods and systems are the plan's. GPUs and scale-up domains come with the systems and are listed for information. The
+balance of plant is counted by the rule set of the Pod type, for every Pod at its full population, and summed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from sizing.facility.bill_rules import BillRules, RuleLine
+from sizing.facility.system import System
+from sizing.plan.plan import FilledPods, Plan
+from sizing.units.amounts import plain
+from sizing.units.figures import Figure
+
+NOTHING = Fraction(0)
+UNKNOWN_POWER = "power unknown, in no sum"
+UNPRICED = "unpriced"
+_RISING = ("", "low", "medium", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class BillLine:
+    """One line. `unit_kw` and `unit_usd` are None where unknown and 0 where the part adds none."""
+
+    number: int
+    group: str
+    manufacturer: str
+    part: str
+    description: str
+    quantity: int
+    unit: str
+    rule: str
+    unit_kw: Fraction | None
+    unit_usd: Fraction | None
+    source: str
+    confidence: str
+    remark: str
+
+    @property
+    def total_kw(self) -> Fraction | None:
+        return None if self.unit_kw is None else self.unit_kw * self.quantity
+
+    @property
+    def total_usd(self) -> Fraction | None:
+        return None if self.unit_usd is None else self.unit_usd * self.quantity
+
+
+def bill_of_units(plan: Plan) -> tuple[BillLine, ...]:
+    """All lines of a plan, group by group, equal parts in one line; what is not needed is left out.
+
+    kW of the group Systems add up to `totals.nameplate_kw`, those of the balance of plant to `totals.balance_kw`.
+    """
+    counted: dict[_Part, _Count] = {}
+    for part, count in (*_pods(plan), *_systems(plan), *_contents(plan), *_balance_of_plant(plan)):
+        counted[part] = counted[part].with_more(count) if part in counted else count
+    groups = list(dict.fromkeys(part.group for part in counted))
+    ordered = sorted(counted.items(), key=lambda item: groups.index(item[0].group))
+    return tuple(_line(number, part, count) for number, (part, count) in enumerate(ordered, start=1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What makes two lines one."""
+
+    group: str
+    manufacturer: str
+    part: str
+    description: str
+    unit: str = "piece"
+    unit_kw: Fraction | None = NOTHING
+    unit_usd: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """How many of a part, by which rules, from which sources."""
+
+    quantity: int
+    rules: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    confidences: tuple[str, ...] = ("high",)
+    remarks: tuple[str, ...] = ()
+
+    def with_more(self, more: "_Count") -> "_Count":
+        return replace(
+            self,
+            quantity=self.quantity + more.quantity,
+            rules=self.rules + more.rules,
+            sources=self.sources + more.sources,
+            confidences=self.confidences + more.confidences,
+            remarks=self.remarks + more.remarks,
+        )
+
+
+def _line(number: int, part: _Part, count: _Count) -> BillLine:
+    """A line with every text told once, and the least of its confidences."""
+    unknowns = [UNKNOWN_POWER] * (part.unit_kw is None) + [UNPRICED] * (part.unit_usd is None)
+    return BillLine(
+        number=number,
+        group=part.group,
+        manufacturer=part.manufacturer,
+        part=part.part,
+        description=part.description,
+        quantity=count.quantity,
+        unit=part.unit,
+        rule=_joined(count.rules),
+        unit_kw=part.unit_kw,
+        unit_usd=part.unit_usd,
+        source=_joined(count.sources),
+        confidence=min(count.confidences, key=_RISING.index),
+        remark=_joined([*count.remarks, *unknowns]),
+    )
+
+
+def _pods(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
+    sites = {site.name: site for site in plan.request.sites}
+    for filled in plan.pods:
+        pod = sites[filled.site].pod
+        entry = _entry(plan, "pods", pod.name)
+        size = f"{plain(pod.power_kw.value, 'kW')} at its input, {plain(pod.gpu_slots.value, 'GPU slots')}"
+        yield (
+            _Part("Pods", "", pod.name, pod.title),
+            _Count(
+                filled.count,
+                ("as planned",),
+                (
+                    *_titles(entry.get("power_kw"), pod.power_kw.sources),
+                    *_titles(entry.get("gpu_slots"), pod.gpu_slots.sources),
+                ),
+                (pod.power_kw.confidence, pod.gpu_slots.confidence),
+                (size, "what stands in it is counted in the lines below"),
+            ),
+        )
+
+
+def _systems(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
+    for system, bought in _bought(plan):
+        spare = min(bought, plan.request.policy.spare_systems)
+        rule = f"as planned, {spare} of them spare" if spare else "as planned"
+        part = _Part("Systems", system.vendor, system.name, system.title, unit_kw=None)
+        nameplate = system.nameplate_kw
+        if nameplate is None:
+            yield part, _Count(bought, (rule,), confidences=("",))
+            continue
+        titles = _titles(_entry(plan, "systems", system.name).get("nameplate_kw"), nameplate.sources)
+        yield (
+            replace(part, unit_kw=nameplate.value),
+            _Count(bought, (rule,), titles, (nameplate.confidence,), _said_of(nameplate)),
+        )
+
+
+def _contents(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
+    """GPUs and scale-up domains: they come with the systems and add neither power nor price."""
+    for system, bought in _bought(plan):
+        gpu, label = system.gpu, system.gpu.hbm_label_gb
+        titles = _titles(_entry(plan, "gpus", gpu.name).get("hbm_label_gb"), label.sources)
+        memory = f"{plain(label.value, 'GB')} {gpu.memory_kind} each by label"
+        yield (
+            _Part("GPUs", gpu.vendor, gpu.name, gpu.title, unit_usd=NOTHING),
+            _Count(
+                bought * system.gpus,
+                (f"{system.gpus} in each {system.name}",),
+                titles,
+                (label.confidence,),
+                (memory, "contained in the systems"),
+            ),
+        )
+    for system, bought in _bought(plan):
+        size = f"domain of {plain(system.domain_gpus, 'GPUs')} in {system.name}"
+        yield (
+            _Part("Scale-up domains", system.vendor, system.scale_up, size, "domain", unit_usd=NOTHING),
+            _Count(
+                bought * system.domains_per_system,
+                (f"{system.domains_per_system} in each {system.name}",),
+                ("as of its system",),
+                remarks=("its switches and links are contained in the systems",),
+            ),
+        )
+
+
+def _balance_of_plant(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
+    systems = {system.name: system for system in plan.request.candidates}
+    sites = {site.name: site for site in plan.request.sites}
+    for filled in plan.pods:
+        rules = sites[filled.site].pod.bill_rules
+        if rules is not None:
+            yield from _by_rules(plan, rules, filled, systems)
+
+
+def _by_rules(
+    plan: Plan, rules: BillRules, filled: FilledPods, systems: Mapping[str, System]
+) -> Iterator[tuple[_Part, _Count]]:
+    population = [(systems[name], count) for name, count in filled.fill.systems]
+    entries = _entry(plan, "bill_rules", rules.name).get("lines", {})
+    for line in rules.lines:
+        quantity = line.rule.quantity(population) * filled.count
+        if quantity:
+            yield _part_of(line), _count_of(line, quantity, entries.get(line.name, {}))
+
+
+def _part_of(line: RuleLine) -> _Part:
+    known = NOTHING if line.no_power else None
+    return _Part(
+        group=line.group,
+        manufacturer=line.manufacturer,
+        part=line.part,
+        description=line.description,
+        unit=line.unit,
+        unit_kw=known if line.unit_kw is None else line.unit_kw.value,
+        unit_usd=NOTHING if line.contained else None,
+    )
+
+
+def _count_of(line: RuleLine, quantity: int, entry: Mapping[str, Any]) -> _Count:
+    count = _Count(quantity, (str(line.rule),), _titles(entry, line.sources), (line.confidence,), (line.remark,))
+    if line.no_power:
+        count = replace(count, remarks=(*count.remarks, f"no power of its own: {line.no_power}"))
+    figure = line.unit_kw
+    if figure is None:
+        return count
+    return replace(
+        count,
+        sources=(*count.sources, *_titles(entry.get("unit_kw"), figure.sources)),
+        confidences=(*count.confidences, figure.confidence),
+        remarks=(*count.remarks, *_said_of(figure)),
+    )
+
+
+def _bought(plan: Plan) -> Iterator[tuple[System, int]]:
+    systems = {system.name: system for system in plan.request.candidates}
+    for name, count in plan.systems:
+        if count:
+            yield systems[name], count
+
+
+def _entry(plan: Plan, section: str, name: str) -> Mapping[str, Any]:
+    """The catalog entry in use, as the request carries it; empty where it carries none."""
+    found: Mapping[str, Any] = plan.request.entries.get(section, {}).get(name, {})
+    return found
+
+
+def _titles(node: Any, keys: Sequence[str]) -> tuple[str, ...]:
+    """Titles of the sources of a figure or line of an entry; their keys where the entry does not resolve them."""
+    listed = node.get("sources", ()) if isinstance(node, Mapping) else ()
+    titles = tuple(str(source["title"]) for source in listed if isinstance(source, Mapping) and source.get("title"))
+    return titles or tuple(keys)
+
+
+def _said_of(figure: Figure[Fraction]) -> tuple[str, ...]:
+    """What a kW figure says of itself: its basis, its range, its note."""
+    spread = "" if figure.range is None else " to ".join(plain(end, "kW") for end in figure.range)
+    return figure.basis, spread, figure.note
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(part for part in parts if part))

@@ -1,0 +1,183 @@
+"""A plan as JSON: the contract `sizing.plan/1`.
+
+Exact amounts become integers where they are whole, else the nearest float; unknown is null. Ranges of the placement are
+[first, last], counted from 1 (sizing/plan/placement.py). A class's `precision` is one pair of weight and KV precision;
+where the policy lets a class be split it is the list of its pairs.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from sizing.facility.deployment import Precisions
+from sizing.plan.plan import (
+    FilledPods,
+    Limit,
+    NoPlan,
+    PlacedReplicas,
+    Plan,
+    PlannedDeployment,
+    ServedClass,
+    StageResult,
+    Status,
+    TokenCount,
+)
+from sizing.request.request import Rejection, Request
+from sizing.units.amounts import number
+from sizing.units.version import version
+
+SCHEMA = "sizing.plan/1"
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """The JSON form of a plan, keys in the order of the contract."""
+    return {
+        "schema": SCHEMA,
+        "status": plan.status.value,
+        "objective": [_stage(stage) for stage in plan.stages],
+        "pods": [_pods(filled) for filled in plan.pods],
+        "systems": dict(plan.systems),
+        "totals": _plain(asdict(plan.totals)),
+        "deployments": [_deployment(planned) for planned in plan.deployments],
+        "classes": [_class(served, plan.request.policy.split_precision) for served in plan.classes],
+        "tokens": _tokens(plan.tokens)
+        | {"by_model": {name: _tokens(count) for name, count in sorted(plan.tokens_by_model.items())}},
+        "memory": asdict(plan.memory),
+        "limits": [_limit(limit) for limit in plan.limits],
+        "placement": [_placed(box) for box in plan.placement],
+        "assumptions": list(plan.assumptions),
+        "reproducible": plan.reproducible,
+        **_provenance(plan.request, plan.rejected),
+    }
+
+
+def no_plan_document(no_plan: NoPlan) -> dict[str, Any]:
+    """The same shape where there is no plan: nothing is bought, and `reasons`, `relaxations`, `partial` say why."""
+    return {
+        "schema": SCHEMA,
+        "status": no_plan.status.value,
+        "reasons": list(no_plan.reasons),
+        "relaxations": [_plain(asdict(relaxation)) for relaxation in no_plan.relaxations],
+        "partial": _plain(no_plan.partial),
+        "objective": [],
+        "pods": [],
+        "systems": {},
+        "totals": None,
+        "deployments": [],
+        "classes": [],
+        "tokens": None,
+        "memory": None,
+        "limits": [],
+        "placement": [],
+        "assumptions": list(no_plan.request.assumptions),
+        "reproducible": no_plan.status is not Status.TIMEOUT,
+        **_provenance(no_plan.request, no_plan.rejected),
+    }
+
+
+def to_json(document: Mapping[str, Any]) -> str:
+    """The text of a document: the same for the same document, in UTF-8 as it stands, one newline at its end.
+
+    Raises ValueError for a number that JSON does not have.
+    """
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _provenance(request: Request, rejected: Iterable[Rejection]) -> dict[str, Any]:
+    return {
+        "rejected": [asdict(rejection) for rejection in rejected],
+        "request": _plain(request.document),
+        "catalog": {"sha256": request.catalog_sha256, "entries": _plain(request.entries)},
+        "input_sha256": request.input_sha256,
+        "version": version(),
+    }
+
+
+def _stage(stage: StageResult) -> dict[str, Any]:
+    return {
+        "stage": stage.stage,
+        "value": stage.value,
+        "unit": stage.unit,
+        "bound": stage.bound,
+        "gap": stage.gap,
+        "conditional": stage.conditional,
+    }
+
+
+def _pods(filled: FilledPods) -> dict[str, Any]:
+    return {"site": filled.site, "pod": filled.pod, "fill": dict(filled.systems), "count": filled.count}
+
+
+def _deployment(planned: PlannedDeployment) -> dict[str, Any]:
+    deployment = planned.deployment
+    return {
+        "id": deployment.id,
+        "system": deployment.system.name,
+        "gpu": deployment.system.gpu.name,
+        "domain_gpus": deployment.system.domain_gpus,
+        "model": deployment.model.name,
+        "weights": deployment.weights,
+        "kv_precision": deployment.kv_precision.name,
+        "layout": asdict(deployment.layout),
+        "gpus_per_replica": deployment.gpus_per_replica,
+        "replicas": planned.replicas,
+        "pools": planned.pools,
+        "kv_budget_bytes_per_pool": deployment.budget.kv_bytes,
+        "bytes_per_token": number(deployment.bytes_per_token),
+        "patterns": [{"count": pattern.count, "sequences": dict(pattern.sequences)} for pattern in planned.patterns],
+    }
+
+
+def _class(served: ServedClass, may_be_split: bool) -> dict[str, Any]:
+    pairs = [_precision(pair) for pair in served.precisions]
+    return {
+        "name": served.name,
+        "demand": served.demand,
+        "served": served.served,
+        "precision": pairs if may_be_split else pairs[0],
+        "placements": [asdict(place) for place in served.placements],
+    }
+
+
+def _precision(pair: Precisions) -> dict[str, str]:
+    return {"weights": pair.weights, "kv_precision": pair.kv}
+
+
+def _tokens(count: TokenCount) -> dict[str, Any]:
+    return {"committed": count.committed, "spare": count.spare, "capacity": count.capacity}
+
+
+def _limit(limit: Limit) -> dict[str, Any]:
+    return {
+        "name": limit.name,
+        "site": limit.site,
+        "used": number(limit.used),
+        "limit": _plain(limit.limit),
+        "unit": limit.unit,
+        "binding": limit.binding,
+    }
+
+
+def _placed(box: PlacedReplicas) -> dict[str, Any]:
+    return {
+        "site": box.site,
+        "pods": list(box.pods),
+        "system": box.system,
+        "systems": list(box.systems),
+        "domains": list(box.domains),
+        "replicas": [{"deployment": name, "count": count, "gpus": gpus} for name, count, gpus in box.replicas],
+        "idle_gpus": box.idle_gpus,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Mappings, sequences and exact amounts as JSON has them."""
+    if isinstance(value, Fraction):
+        return number(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,179 @@
+"""Column generation (Gilmore and Gomory 1961): patterns that the linear relaxation of a stage would pay for.
+
+Candidates of one model and pair of precisions whose pools hold sequences in the same proportions share one knapsack.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import gcd
+from typing import NamedTuple
+
+from sizing.facility.deployment import Precisions
+from sizing.plan.choice import Sequences
+from sizing.program.deployments import Candidate
+from sizing.program.knapsack import Knapsack
+from sizing.program.linear_program import Duals
+from sizing.program.patterns import topped_up
+
+IMPROVES = 1e-7
+"""A pattern is paid for when it is worth more than its pool by this share: beyond the solver's tolerance."""
+
+ALIKE = 4
+"""Pools whose capacities differ by no more than this factor share a grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnapsackGroup:
+    """Candidates priced together; `names` are the classes in the order of the knapsack."""
+
+    names: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+    knapsack: Knapsack
+
+    @property
+    def most(self) -> dict[str, int]:
+        return dict(zip(self.names, self.knapsack.most, strict=True))
+
+    def values(self, duals: Duals) -> list[float]:
+        precisions = self.candidates[0].deployment.precisions
+        return [duals.values.get((name, precisions), 0.0) for name in self.names]
+
+
+def knapsack_groups(candidates: Sequence[Candidate], demands: Mapping[str, int]) -> tuple[KnapsackGroup, ...]:
+    """Candidates by the sizes of their sequences, up to a common factor, and by the magnitude of their pools."""
+    groups: dict[_Likeness, list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        names = tuple(sorted(candidate.sizes))
+        divisor = _common_divisor(candidate)
+        magnitude = ((candidate.budget // divisor).bit_length() - 1) // (ALIKE.bit_length() - 1)
+        proportions = tuple(candidate.sizes[name] // divisor for name in names)
+        deployment = candidate.deployment
+        likeness = _Likeness(deployment.model.name, deployment.precisions, names, proportions, magnitude)
+        groups[likeness].append(candidate)
+    return tuple(
+        KnapsackGroup(
+            likeness.names,
+            tuple(members),
+            Knapsack(
+                likeness.proportions,
+                tuple(demands[name] for name in likeness.names),
+                tuple(member.budget // _common_divisor(member) for member in members),
+            ),
+        )
+        for likeness, members in groups.items()
+    )
+
+
+class _Likeness(NamedTuple):
+    model: str
+    precisions: Precisions
+    names: tuple[str, ...]
+    proportions: tuple[int, ...]
+    magnitude: int
+
+
+def _common_divisor(candidate: Candidate) -> int:
+    return gcd(*candidate.sizes.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """Patterns that improve the relaxation, with their deployment ids.
+
+    Values times `scale` are dual feasible over all patterns; with 1 the relaxation has converged.
+    """
+
+    patterns: tuple[tuple[str, Sequences], ...]
+    scale: float
+
+
+def price(groups: Sequence[KnapsackGroup], duals: Duals) -> Priced:
+    """The best pattern of every candidate that is worth more than its pool costs."""
+    found: list[tuple[str, Sequences]] = []
+    scale = 1.0
+    for group in groups:
+        values = group.values(duals)
+        if not any(values):
+            continue
+        prices = [duals.prices[candidate.deployment.id] for candidate in group.candidates]
+        bounds = group.knapsack.bounds(values)
+        wanted = [
+            number
+            for number, (bound, paid) in enumerate(zip(bounds, prices, strict=True))
+            if bound > paid * (1 + IMPROVES) + IMPROVES**2
+        ]
+        if not wanted:
+            continue
+        scale = min(scale, *(prices[number] / float(bounds[number]) for number in wanted))
+        narrowed = Knapsack(
+            group.knapsack.sizes, group.knapsack.most, tuple(group.knapsack.capacities[number] for number in wanted)
+        )
+        for number, counts in zip(wanted, narrowed.patterns(values), strict=True):
+            worth = sum(value * int(count) for value, count in zip(values, counts, strict=True))
+            if worth > prices[number] * (1 + IMPROVES) + IMPROVES**2:
+                candidate = group.candidates[number]
+                pattern = topped_up(candidate, dict(zip(group.names, counts.tolist(), strict=True)), group.most)
+                found.append((candidate.deployment.id, pattern))
+    return Priced(tuple(found), scale)
+
+
+def closing_patterns(
+    groups: Sequence[KnapsackGroup], duals: Duals, scale: float, margin: float, demands: Mapping[str, int], most: int
+) -> list[tuple[str, Sequences]] | None:
+    """All maximal patterns whose reduced cost is at most `margin`; None where they are more than `most`.
+
+    Values are scaled so that no pattern has a negative reduced cost. A plan that is better by more than the margin
+    leaves room for uses none but these.
+    """
+    found: list[tuple[str, Sequences]] = []
+    for group in groups:
+        values = [value * scale for value in group.values(duals)]
+        worth = dict(zip(group.names, values, strict=True))
+        for candidate, bound in zip(group.candidates, group.knapsack.bounds(values), strict=True):
+            least = duals.prices[candidate.deployment.id] - margin - IMPROVES
+            if bound < least:
+                continue
+            room = most - len(found)
+            patterns = list(islice(worthwhile_patterns(candidate, worth, least, demands), room + 1))
+            if len(patterns) > room:
+                return None
+            found.extend((candidate.deployment.id, pattern) for pattern in patterns)
+    return found
+
+
+def worthwhile_patterns(
+    candidate: Candidate, values: Mapping[str, float], least: float, demands: Mapping[str, int]
+) -> Iterator[Sequences]:
+    """All maximal fillings of one pool that are worth at least `least`, by depth first with the fractional bound."""
+    names = sorted(candidate.sizes, key=lambda name: (-values.get(name, 0.0) / candidate.sizes[name], name))
+    sizes = [candidate.sizes[name] for name in names]
+    worth = [values.get(name, 0.0) for name in names]
+    most = [min(demands[name], candidate.alone(name)) for name in names]
+
+    def best_of_rest(index: int, room: int) -> float:
+        total = 0.0
+        for size, value, limit in zip(sizes[index:], worth[index:], most[index:], strict=True):
+            if size * limit >= room:
+                return total + value * room / size
+            total += value * limit
+            room -= size * limit
+        return total
+
+    def fill(index: int, room: int, gained: float, counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if index == len(names):
+            if gained >= least and not any(
+                count < limit and size <= room for count, limit, size in zip(counts, most, sizes, strict=True)
+            ):
+                yield counts
+            return
+        for count in range(min(most[index], room // sizes[index]), -1, -1):
+            left = room - count * sizes[index]
+            now = gained + count * worth[index]
+            if now + best_of_rest(index + 1, left) < least:
+                break  # fewer of a denser class can only be worth less
+            yield from fill(index + 1, left, now, (*counts, count))
+
+    for counts in fill(0, candidate.budget, 0.0, ()):
+        yield tuple(sorted((name, count) for name, count in zip(names, counts, strict=True) if count))

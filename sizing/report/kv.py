@@ -1,0 +1,218 @@
+"""A KV estimate on the screen: the answer first, then every step of the calculation with its numbers."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from sizing.facility.estimate import Home, KvEstimate
+from sizing.report.grid import Column, bullets, paragraph, table
+from sizing.report.kv_notes import notes
+from sizing.report.text import amount, plural
+from sizing.sequence.attention import AttentionKind
+from sizing.sequence.heads import FullAttention
+from sizing.sequence.latent import LatentAttention
+from sizing.units.amounts import GB, GIB, gb, gib, percent
+
+MEMORY_ONLY = "memory only: the least that can hold this load; latencies are not checked"
+UNFIT = "!"
+FULL_BITS = 16
+
+
+def kv_report(estimates: Sequence[KvEstimate]) -> str:
+    """All estimates of one call, one after another."""
+    return "\n".join([MEMORY_ONLY, "", *("\n\n".join(_sections(found)) + "\n" for found in estimates)])
+
+
+def _sections(found: KvEstimate) -> Iterator[str]:
+    yield paragraph(_answer(found))
+    yield f"KV cache in {found.load.kv_precision.name}\n" + bullets(list(_equations(found)))
+    if found.home is None:
+        yield "Weights\n" + bullets(list(_weights(found)))
+    else:
+        yield _budget(found, found.home)
+    yield _cells(found)
+    told = [*_crossover(found), *_intensity(found)]
+    if told:
+        yield "Compared\n" + bullets(told)
+    fewer = list(_fewer_bits(found))
+    if fewer:
+        yield "Fewer bits\n" + bullets(fewer)
+    to_know = list(notes(found))
+    if to_know:
+        yield "To know\n" + bullets(to_know)
+
+
+def _answer(found: KvEstimate) -> str:
+    load, exact = found.load, found.exact
+    name = f"{load.model.name} ({load.weights.name} weights, {load.kv_precision.name} KV)"
+    longest = max(exact.sequences, key=lambda cost: cost.context)
+    if found.home is None:
+        size = f"{_tokens(longest.context)} takes {gib(longest.bytes)} ({gb(longest.bytes)})"
+        return f"{name}: one sequence of {size} of KV cache on {found.layout}"
+    where = f"{name} on {found.home.system.name}"
+    chosen = ", the layout that holds most tokens per GPU" if found.layout_chosen else ""
+    replica = f"{plural(found.layout.gpus_per_replica, 'GPU')} ({found.layout}{chosen})"
+    if exact.budget is not None and exact.budget.kv_bytes < 0:
+        missing = -exact.budget.kv_bytes
+        pool = "" if exact.pools == 1 else " in each pool"
+        return (
+            f"{where} does not fit: beside the reserve the weights lack {missing:,} bytes "
+            f"({gb(missing)}, {gib(missing)}) on {replica}{pool}"
+        )
+    tokens = "" if exact.kv_tokens is None else f", {exact.kv_tokens:,} tokens of cache in all"
+    return f"{where} holds {plural(longest.fits or 0, 'sequence')} of {_tokens(longest.context)}{tokens}, on {replica}"
+
+
+def _tokens(context: int) -> str:
+    return plural(context, "token")
+
+
+def _equations(found: KvEstimate) -> Iterator[str]:
+    """One line a kind of layer: what it multiplies, and what comes out."""
+    layers, storage, sharding = found.layers, found.load.storage, found.layout.sharding
+    several = len(layers) > 1
+    for kind, count in layers:
+        lead = f"{kind.name}: " if several else ""
+        bits = count * kind.token_bits(sharding, storage)
+        terms = f"{_elements(kind, count)} x {_width(storage.element_bits(kind))}"
+        copies = Fraction(kind.elements_per_token(sharding.tp), kind.elements_per_token(1))
+        if copies > 1:
+            terms += f" x {amount(copies)} copies over TP {sharding.tp}"
+        if kind.grows:
+            if kind.shards_tokens and sharding.dcp > 1:
+                terms += f" / DCP {sharding.dcp}"
+                bits /= sharding.dcp
+            per_token = bits / 8
+            in_kib = f" ({amount(per_token / 1024)} KiB)" if not several else ""
+            yield f"{lead}{terms} = {amount(per_token)} bytes per token{in_kib}"
+        else:
+            held = storage.tokens_held(kind, 2**62)
+            yield f"{lead}{terms} x {held:,} tokens of the window = {amount(bits * held / 8)} bytes per sequence"
+    if several:
+        yield f"together: {amount(found.bytes_per_token)} bytes per token ({amount(found.bytes_per_token / 1024)} KiB)"
+    if found.constant_bytes:
+        yield f"recurrent state: {found.constant_bytes:,} bytes per sequence"
+
+
+def _elements(kind: AttentionKind, count: int) -> str:
+    """The cached elements of one token in all layers of a kind, as a product."""
+    layers = plural(count, "layer")
+    if isinstance(kind, FullAttention):
+        heads = plural(kind.kv_heads, "KV head")
+        if kind.head_dim == kind.v_head_dim:
+            return f"2 x {layers} x {heads} x {kind.head_dim}"
+        return f"{layers} x {heads} x ({kind.head_dim} + {kind.v_head_dim})"
+    if isinstance(kind, LatentAttention):
+        return f"{layers} x ({kind.kv_lora_rank} + {kind.rope_head_dim})"
+    return f"{layers} x {kind.elements_per_token(1):,} elements"
+
+
+def _width(bits: Fraction) -> str:
+    return plural(int(bits / 8), "byte") if bits % 8 == 0 else f"{amount(bits)} bits / 8"
+
+
+def _weights(found: KvEstimate) -> Iterator[str]:
+    weights = found.load.weights
+    for label, held in (("exact", found.exact), ("nominal", found.nominal)):
+        if held is not None:
+            size = f"{gb(held.weight_bytes)} ({gib(held.weight_bytes)})"
+            yield f"{label}: {held.parameters:,} parameters in {weights.name} ({weights.title}) = {size}"
+
+
+def _budget(found: KvEstimate, home: Home) -> str:
+    """HBM less reserve less weights, exact and nominal side by side."""
+    holdings = [held for held in (found.exact, found.nominal) if held is not None]
+    labels = ["exact", "nominal"][: len(holdings)]
+    columns = [Column(f"One replica: {plural(found.layout.gpus_per_replica, 'GPU')}, {found.layout}")]
+    columns += [Column(f"{label}, {unit}", number=True) for label in labels for unit in ("GB", "GiB")]
+    per_gpu = f"{found.layout.gpus_per_replica} x {amount(Fraction(home.hbm_bytes, GB))} GB by {home.basis}"
+    lines: list[tuple[str, list[int | None]]] = [
+        (f"HBM, {per_gpu}", [held.hbm_bytes for held in holdings]),
+        (f"less reserve, {_share(home.reserve)}", [held.reserve_bytes for held in holdings]),
+        (f"less weights, {found.load.weights.name}", [held.weight_bytes_on_replica for held in holdings]),
+        ("KV budget", [held.kv_budget_bytes for held in holdings]),
+    ]
+    if found.exact.pools > 1:
+        each = [held.budget.kv_bytes for held in holdings if held.budget]
+        lines.append((f"KV budget of each of {found.exact.pools} pools", [*each]))
+    rows = [
+        [name, *(f"{float(Fraction(size or 0, unit)):,.1f}" for size in sizes for unit in (GB, GIB))]
+        for name, sizes in lines
+    ]
+    text = table(columns, rows)
+    if found.nominal is not None:
+        text += "\n" + paragraph(
+            f"exact counts the model's {found.exact.parameters:,} parameters; nominal the {found.nominal.parameters:,} "
+            f"of its name, as published round figures do"
+        )
+    return text
+
+
+def _share(share: Fraction) -> str:
+    return f"{amount(share * 100)} %"
+
+
+def _cells(found: KvEstimate) -> str:
+    """Contexts by concurrencies in GiB; a cell that one replica cannot hold carries a mark."""
+    with_system = found.home is not None
+    counts = found.load.concurrencies
+    columns = [Column("context, tokens", number=True), Column("one sequence", number=True)]
+    if with_system:
+        columns.append(Column("sequences that fit", number=True))
+    columns += [Column(f"{count:,} at once", number=True) for count in counts]
+    rows = []
+    for position, cost in enumerate(found.exact.sequences):
+        cells = found.exact.cells[position * len(counts) : (position + 1) * len(counts)]
+        held = [f"{cost.fits:,}"] if cost.fits is not None else []
+        rows.append(
+            [f"{cost.context:,}", _in_gib(cost.bytes), *held]
+            + [f"{_in_gib(cell.bytes)} {UNFIT if cell.fits is False else ' '}" for cell in cells]
+        )
+    legend = f"\n{UNFIT} does not fit into one replica" if with_system else ""
+    return f"KV cache in GiB by context and sequences at once\n{table(columns, rows)}{legend}"
+
+
+def _in_gib(size: int) -> str:
+    """GiB with at least three digits that count: `0.141`, `1.25`, `40.0`, `1,280`."""
+    value = size / GIB
+    decimals = next((decimals for decimals, bound in enumerate((100, 10, 1)) if value >= bound), 3)
+    return f"{value:,.{decimals}f}"
+
+
+def _crossover(found: KvEstimate) -> Iterator[str]:
+    exact, nominal = found.exact.crossover_tokens, found.nominal and found.nominal.crossover_tokens
+    if exact is None:
+        return
+    rounded = "" if nominal is None else f" (nominal {nominal:,})"
+    sequences = ", ".join(
+        f"{amount(round(Fraction(exact, context), 1))} of {context:,}" for context in found.load.contexts
+    )
+    yield f"crossover: {exact:,} cached tokens weigh as much as the weights{rounded}: in sequences, {sequences} tokens"
+
+
+def _intensity(found: KvEstimate) -> Iterator[str]:
+    if found.intensity is None:
+        return
+    does = f"intensity: decode attention does {amount(round(found.intensity, 1))} FLOP per byte of cache that it reads"
+    if found.home is None or found.ridge is None:
+        yield does
+        return
+    gpu = found.home.system.gpu
+    flops, bandwidth = gpu.dense_tflops["bf16"].value, gpu.hbm_tb_s
+    assert bandwidth is not None  # the ridge is known
+    share = found.intensity / found.ridge
+    ridge = f"{amount(round(found.ridge, 1))} ({amount(flops)} dense bf16 TFLOPS / {amount(bandwidth.value)} TB/s)"
+    limits = "the cache's bandwidth" if share < 1 else "arithmetic"
+    yield f"{does}; the ridge of {gpu.name} is {ridge}: {percent(share, 1)} of it, so {limits} limits it"
+
+
+def _fewer_bits(found: KvEstimate) -> Iterator[str]:
+    """Decision 12: what is published for and against a precision of fewer than 16 bits."""
+    precision = found.load.kv_precision
+    if precision.bits.value >= FULL_BITS:
+        return
+    times = FULL_BITS / precision.bits.value
+    bits = amount(precision.bits.value)
+    yield f"{precision.name} takes {bits} bits an element, {float(times):.2f} times less than bf16"
+    for evidence in precision.evidence:
+        yield f"{evidence.verdict}: {evidence.finding.rstrip('.')} ({evidence.weight})"
+    yield f"sources: sizing catalog precisions {precision.name}"

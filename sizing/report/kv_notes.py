@@ -1,0 +1,28 @@
+"""What a reader of a KV estimate must know beside its numbers."""
+
+from collections.abc import Iterator
+
+from sizing.facility.estimate import KvEstimate, off_ladder
+from sizing.facility.system import Status
+
+
+def notes(found: KvEstimate) -> Iterator[str]:
+    """Sentences on contexts beyond the model, and on a precision, layout or system that no plan would offer."""
+    load, home = found.load, found.home
+    limit = load.model.context_limit
+    beyond = [f"{context:,}" for context in load.contexts if context > limit]
+    if beyond:
+        yield f"{load.model.name} is made for at most {limit:,} tokens: {', '.join(beyond)} is beyond its limit."
+    if home is None:
+        return
+    system = home.system
+    if not load.kv_precision.runs_on(system.gpu.generation):
+        yield (
+            f"{system.name} has {system.gpu.generation} GPUs, which the catalog does not list for a KV cache in "
+            f"{load.kv_precision.name}: `sizing solve` never pairs them."
+        )
+    if off_ladder(found.layout, system.domain_gpus):
+        size, domain = found.layout.gpus_per_replica, system.domain_gpus
+        yield f"A replica of {size} GPUs is off the ladder of a domain of {domain}: `sizing solve` never uses one."
+    if system.status is not Status.ON_SALE:
+        yield f"{system.name} is not on sale: {system.status}."

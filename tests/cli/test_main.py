@@ -1,0 +1,208 @@
+"""The frame: lazy commands, help without imports, exit codes and clean messages."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from sizing.cli import main as frame
+from sizing.cli.main import COMMANDS, LazyCommand, commands, run
+from sizing.units.errors import BadInput, CheckFailed, Problem
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CALL = "from sizing.cli.main import main; main()"
+
+
+def process(*arguments: str, code: str = CALL, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> dict[str, LazyCommand]:
+    """Commands of this test instead of the real ones; what each does is set as an attribute of the frame."""
+    table: dict[str, LazyCommand] = {}
+    monkeypatch.setattr(frame, "COMMANDS", table)
+    return table
+
+
+def offer(table: dict[str, LazyCommand], monkeypatch: pytest.MonkeyPatch, action: object) -> None:
+    """A command `act` that raises `action`, or returns it."""
+
+    @click.command()
+    def act() -> object:
+        if isinstance(action, BaseException):
+            raise action
+        click.echo("done")
+        return action
+
+    monkeypatch.setattr(frame, "act", act, raising=False)
+    table["act"] = LazyCommand("sizing.cli.main", "act", "Act.")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_short_help_is_that_of_the_command(name: str) -> None:
+    command = commands.get_command(click.Context(commands), name)
+    assert command is not None
+    assert command.name == name
+    assert command.get_short_help_str(limit=1000) == COMMANDS[name].short_help
+
+
+def test_help_lists_every_command_and_imports_none() -> None:
+    code = (
+        "import sys\nfrom sizing.cli.main import run\nassert run(['--help']) == 0\n"
+        "print(sorted(name for name in sys.modules if name.split('.')[0] in "
+        "{'sizing', 'pydantic', 'yaml', 'pyomo', 'highspy', 'numpy', 'pandas', 'openpyxl', 'tabulate'}))"
+    )
+    done = process(code=code)
+    assert done.returncode == 0, done.stderr
+    text, modules = done.stdout.decode().rsplit("\n", 2)[:2]
+    assert modules == "['sizing', 'sizing.cli', 'sizing.cli.main']"
+    for name, lazy in COMMANDS.items():
+        assert f"  {name} " in text
+        assert lazy.short_help in text
+
+
+def test_version(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda name: f"1.2.3 of {name}")
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == "sizing 1.2.3 of sizing\n"
+
+
+@pytest.mark.parametrize("arguments", [["--nothing"], ["kv"], ["kv", "x", "--nothing"], ["catalog", "nothing"]])
+def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    assert run(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "Error: " in told.err
+    assert "Traceback" not in told.err
+
+
+def test_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["catalogue"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("no such command (seen: 'catalogue'; accepted: solve, kv, catalog")
+    assert "did you mean 'catalog'?" in told.err
+
+
+def test_no_command_at_all_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) in (0, 2)  # click 8.2 made this a usage error
+    told = capsys.readouterr()
+    assert "Commands:" in told.out + told.err
+
+
+@pytest.mark.parametrize(
+    ("action", "code", "message"),
+    [
+        (BadInput(Problem("one", "a.b", "f.yaml", 3), Problem("two")), 2, "f.yaml:3: a.b: one\ntwo\n"),
+        (CheckFailed("power is 1 kW over"), 1, "power is 1 kW over\n"),
+        (ZeroDivisionError("by\nzero"), 1, "internal error: ZeroDivisionError: by zero (SIZING_DEBUG=1 shows where)\n"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (click.Abort(), 130, "interrupted\n"),
+        (click.exceptions.Exit(5), 5, ""),
+        (BrokenPipeError(), 0, ""),
+    ],
+)
+def test_ways_out(
+    offered: dict[str, LazyCommand],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    action: BaseException,
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.delenv("SIZING_DEBUG", raising=False)
+    offer(offered, monkeypatch, action)
+    assert run(["act"]) == code
+    assert capsys.readouterr() == ("", message)
+
+
+@pytest.mark.parametrize(("returned", "code"), [(None, 0), (0, 0), (3, 3), ("text", 0)])
+def test_a_command_returns_its_exit_code(
+    offered: dict[str, LazyCommand],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    returned: object,
+    code: int,
+) -> None:
+    offer(offered, monkeypatch, returned)
+    assert run(["act"]) == code
+    assert capsys.readouterr().out == "done\n"
+
+
+def test_traceback_only_where_asked_for(
+    offered: dict[str, LazyCommand], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SIZING_DEBUG", "1")
+    offer(offered, monkeypatch, ZeroDivisionError("by zero"))
+    assert run(["act"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("Traceback")
+    assert told.endswith("ZeroDivisionError: by zero\n")
+
+
+SPEAKS = (
+    "import click\nfrom sizing.cli import main as frame\n"
+    "frame.act = click.command()(lambda: click.echo('Köln 東京 \\udcff'))\n"
+    "frame.COMMANDS['act'] = frame.LazyCommand('sizing.cli.main', 'act', 'Act.')\n"
+    "raise SystemExit(frame.run(['act']))"
+)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_output_is_utf_8_whatever_the_locale(encoding: str) -> None:
+    done = process(code=SPEAKS, PYTHONIOENCODING=encoding, LC_ALL="C")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode("utf-8").splitlines() == ["Köln 東京 \\udcff"]
+
+
+FLOODS = (
+    "import click\nfrom sizing.cli import main as frame\n"
+    "frame.act = click.command()(lambda: [click.echo('x' * 10_000) for _ in range(1_000)] and None)\n"
+    "frame.COMMANDS['act'] = frame.LazyCommand('sizing.cli.main', 'act', 'Act.')\n"
+    "raise SystemExit(frame.run(['act']))"
+)
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", FLOODS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as writer:
+        assert writer.stdout is not None
+        assert writer.stderr is not None
+        writer.stdout.read(10)
+        writer.stdout.close()
+        told = writer.stderr.read()
+        assert (writer.wait(timeout=60), told) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_a_full_disk_is_one_clean_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", CALL, "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode().count("\n") == 1
+    assert done.stderr.startswith(b"internal error: OSError: [Errno 28]")
+
+
+def test_the_shell_completes_commands() -> None:
+    done = process(_SIZING_COMPLETE="bash_complete", COMP_WORDS="sizing ca", COMP_CWORD="1")
+    assert done.stdout.decode().split() == ["plain,catalog"]

@@ -1,0 +1,291 @@
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+from zipfile import ZipFile
+
+import pytest
+from openpyxl import load_workbook
+from openpyxl.worksheet.worksheet import Worksheet
+
+from sizing.plan.bill import bill_of_units
+from sizing.report.answer import MEMORY_ONLY
+from sizing.report.workbook import workbook_bytes
+from tests.report.report_plans import REJECTED, open_plan, sourced_plan
+
+SHEETS = [
+    "Summary",
+    "Bill of units",
+    "Token budget",
+    "Placement",
+    "Power and cooling",
+    "Assumptions and sources",
+    "Request",
+    "Not considered",
+]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def opened(content: bytes) -> Any:
+    return load_workbook(BytesIO(content))
+
+
+def rows(sheet: Worksheet) -> list[tuple[Any, ...]]:
+    return [tuple(cell for cell in row) for row in sheet.iter_rows(values_only=True)]
+
+
+def row_of(sheet: Worksheet, first: str) -> tuple[Any, ...]:
+    return next(row for row in rows(sheet) if row[0] == first)
+
+
+def table(sheet: Worksheet, first_heading: str) -> list[dict[str, Any]]:
+    """The rows below a heading up to the next blank row, by heading; equal headings keep the first."""
+    listed = rows(sheet)
+    at = next(index for index, row in enumerate(listed) if row[0] == first_heading)
+    headings = [heading for heading in listed[at] if heading is not None]
+    found = []
+    for row in listed[at + 1 :]:
+        if all(value is None for value in row):
+            break
+        found.append(dict(reversed(list(zip(headings, row, strict=False)))))
+    return found
+
+
+@pytest.fixture(scope="module")
+def book() -> Any:
+    return opened(workbook_bytes(sourced_plan()))
+
+
+def test_every_sheet_is_there_in_order(book: Any) -> None:
+    assert book.sheetnames == SHEETS
+
+
+def test_the_summary_has_the_answer_of_the_plan(book: Any) -> None:
+    plan, sheet = sourced_plan(), book["Summary"]
+    texts = [row[0] for row in rows(sheet)]
+    assert texts[:4] == [
+        "Example customer",
+        MEMORY_ONLY,
+        "2 Pods, 3 x node-8, 2 x rack-72, 168 GPUs, 314.6 kW nameplate",
+        "optimal: every stage of the objective is proven",
+    ]
+    assert row_of(sheet, "Pods")[1] == plan.totals.pods
+    assert row_of(sheet, "GPUs")[1] == plan.totals.gpus
+    assert row_of(sheet, "Systems: rack-72")[1] == 2
+    assert row_of(sheet, "Nameplate of the systems")[1] == 314.6
+    assert row_of(sheet, "Tokens spare")[1] == plan.tokens.spare
+    classes = table(sheet, "Class")
+    assert [line["Asked for (sequences)"] for line in classes] == [201, 11, 20, 110]
+    assert classes[3]["How it decomposes"] == "68 per pool x 2 pools = 136 for 110 asked"
+    assert "fp8 KV, against: Four points lost in one [A study, 2025]" in texts
+
+
+def test_open_stages_show_value_bound_and_gap() -> None:
+    stages = table(opened(workbook_bytes(open_plan()))["Summary"], "Stage of the objective")
+    power = stages[1]
+    assert (power["Value"], power["Unit"], power["Lower bound"]) == (314.6, "kW", 283.1)
+    assert power["Gap"] == pytest.approx(315 / 3146)
+    assert stages[3]["Lower bound"] == "unknown"
+
+
+def test_the_bill_has_every_line_and_its_sums(book: Any) -> None:
+    lines = bill_of_units(sourced_plan())
+    listed = table(book["Bill of units"], "No.")
+    assert [(line["Part"], line["Quantity"]) for line in listed[:-1]] == [(line.part, line.quantity) for line in lines]
+    assert listed[-1]["Power (kW)"] == float(sum(line.total_kw or 0 for line in lines))
+    unpriced = next(line for line in listed if line["Group"] == "Pods")
+    assert unpriced["Price each (USD)"] == "unknown"
+
+
+def test_the_token_budget_adds_up_to_the_byte(book: Any) -> None:
+    memory = sourced_plan().memory
+    lines = {line["Line"]: line for line in table(book["Token budget"], "Line")}
+    parts = ("idle GPUs", "reserve", "weights", "committed", "spare", "remainder")
+    assert sum(lines[part]["Bytes"] for part in parts) == lines["HBM bought"]["Bytes"] == memory.bought
+    assert lines["left for KV cache"]["Tokens"] == 25_395_368
+    models = table(book["Token budget"], "Model")
+    assert models[-1]["Capacity (tokens)"] == 25_395_368
+    pools = table(book["Token budget"], "Deployment")
+    committed = sum(pool["Such pools"] * pool["Committed (bytes a pool)"] for pool in pools)
+    assert committed == memory.committed
+    assert pools[0]["Held in a pool"] == "11 x chat + 20 x long"
+
+
+def test_placement_names_every_gpu_of_every_domain_once(book: Any) -> None:
+    listed = rows(book["Placement"])
+    start = next(index for index, row in enumerate(listed) if row[0] == "Site") + 1
+    gpus = idle = 0
+    for row in listed[start:]:
+        if row[0] is None:
+            break
+        domains = 1
+        for first, last in ((1, 2), (4, 5), (6, 7)):
+            domains *= row[last] - row[first] + 1
+        gpus += domains * (row[9] - row[8] + 1)
+        idle += domains * (row[9] - row[8] + 1) if row[10] == "idle" else 0
+    totals = sourced_plan().totals
+    assert (gpus, idle) == (totals.gpus, totals.idle_gpus)
+
+
+def test_power_and_cooling_tell_limits_ranges_and_pods(book: Any) -> None:
+    sheet = book["Power and cooling"]
+    limits = table(sheet, "Limit")
+    assert limits[0]["Used"] == 1000
+    assert limits[0]["Binds"].startswith("yes")
+    assert limits[-1]["Site"] == "all sites"
+    rack = next(line for line in table(sheet, "System") if line["System"] == "rack-72")
+    assert (rack["Range from (kW)"], rack["Range to (kW)"], rack["Confidence"]) == (132, 142, "low")
+    assert rack["Nameplate (kW)"] == 284
+    north = table(sheet, "Site")[0]
+    assert (north["GPUs"], north["Slots free"], north["Slots stranded"]) == (88, 40, 0)
+    assert north["Heat to air (kW)"] == pytest.approx(34.6)
+    assert north["Air cooling (kW)"] == 250
+    assert north["Liquid cooling (kW)"] == "unknown"
+
+
+def test_unknown_heat_is_unknown_and_not_zero() -> None:
+    plan = sourced_plan()
+    node, rack = plan.request.candidates
+    request = replace(plan.request, candidates=(node, replace(rack, liquid_kw=None)))
+    sheet = opened(workbook_bytes(replace(plan, request=request)))["Power and cooling"]
+    assert table(sheet, "Site")[0]["Heat to liquid (kW)"] == "unknown"
+    assert table(sheet, "System")[1]["Heat to air (kW)"] == "unknown"
+
+
+def test_every_figure_has_source_address_dates_confidence_and_range(book: Any) -> None:
+    figures = table(book["Assumptions and sources"], "Catalog")
+    rule = next(line for line in figures if line["Source"] == "A provisioning rule")
+    assert rule == {
+        "Catalog": "systems",
+        "Entry": "rack-72",
+        "Figure": "nameplate_kw",
+        "Value": 142,
+        "Unit": "kW",
+        "Range from": 132,
+        "Range to": 142,
+        "Confidence": "low",
+        "Read on": "2026-02-03",
+        "Source": "A provisioning rule",
+        "Address": "https://example.org/rule",
+        "Published": None,
+        "Basis and note": "derived by a rule; no vendor maximum was found",
+    }
+    missing = next(line for line in figures if line["Figure"] == "rack_units")
+    assert (missing["Value"], missing["Basis and note"]) == ("unknown", "No data sheet states it.")
+    against = next(line for line in figures if line["Figure"] == "evidence 3: against")
+    assert (against["Source"], against["Basis and note"]) == ("A study", "Four points lost in one.; weak")
+    assert any(line["Figure"] == "generations.old" for line in figures)
+
+
+def test_request_and_rejections_are_in_full(book: Any) -> None:
+    asked = {line["Key"]: line["Value"] for line in table(book["Request"], "Key")}
+    assert asked == {
+        "name": "Example customer",
+        "classes[0].name": "notes",
+        "classes[0].context_tokens": 32768,
+        "policy.dcp": "no",
+    }
+    rejected = table(book["Not considered"], "System")
+    assert [(line["System"], line["Model"], line["Why"]) for line in rejected] == [
+        (rejection.system, rejection.model, rejection.why) for rejection in REJECTED
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ('=HYPERLINK("http://x","y")', '=HYPERLINK("http://x","y")'),
+        ("=1+1", "=1+1"),
+        ("+1", "+1"),
+        ("-2", "-2"),
+        ("@SUM(A1)", "@SUM(A1)"),
+        ("#REF!", "#REF!"),
+        ("1,5", "1,5"),
+        ("a\x00b\x1bc", "a␀b␛c"),
+        ("x" * 300, "x" * 300),
+        ("שלום עולם", "שלום עולם"),
+        ("😀👩‍👩‍👧 é 日本", "😀👩‍👩‍👧 é 日本"),
+        ("<b>&amp;</b>", "<b>&amp;</b>"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_names_from_a_workload_are_text_and_survive(name: str, stored: str) -> None:
+    book = opened(workbook_bytes(sourced_plan(name, name)))
+    cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row if cell.value is not None]
+    named = [cell for cell in cells if cell.value == stored]
+    assert len(named) >= 3  # title, class and request
+    for cell in cells:
+        assert cell.data_type in ("s", "n")
+        assert isinstance(cell.value, str) == (cell.data_type == "s")
+        assert cell.data_type == "n" or cell.quotePrefix
+
+
+def test_no_part_holds_a_formula_a_link_or_a_clock() -> None:
+    content = workbook_bytes(sourced_plan('=HYPERLINK("http://x","y")'))
+    with ZipFile(BytesIO(content)) as archive:
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        for name in archive.namelist():
+            part = archive.read(name)
+            assert not name.startswith("xl/externalLinks")
+            assert b'TargetMode="External"' not in part
+            if name.startswith("xl/worksheets"):
+                tree = ElementTree.fromstring(part)
+                assert not [element.tag for element in tree.iter() if element.tag.endswith(("}f", "}hyperlink"))]
+        core = archive.read("docProps/core.xml").decode()
+    assert core.count("1980-01-01T00:00:00Z") == 2
+
+
+SCRIPT = """
+import sys
+from hashlib import sha256
+from sizing.report.workbook import workbook_bytes
+from tests.report.report_plans import open_plan, sourced_plan
+print(sha256(workbook_bytes(sourced_plan()) + workbook_bytes(open_plan())).hexdigest())
+"""
+
+
+def test_two_processes_write_the_same_bytes() -> None:
+    def digest(seed: str, zone: str) -> str:
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True, cwd=ROOT
+        )
+        return done.stdout.strip()
+
+    first = digest("1", "UTC")
+    assert len(first) == 64
+    assert digest("2", "Asia/Tokyo") == first
+
+
+def test_another_plan_gives_other_bytes() -> None:
+    assert workbook_bytes(sourced_plan()) != workbook_bytes(open_plan())
+
+
+def test_every_sheet_is_set_up_for_print_and_keeps_its_heading_in_view(book: Any) -> None:
+    for sheet in book:
+        assert sheet.page_setup.orientation == "landscape"
+        assert sheet.page_setup.paperSize == 9
+        assert sheet.page_setup.fitToWidth == 1
+        assert sheet.sheet_properties.pageSetUpPr.fitToPage
+        assert sheet.print_title_rows
+        assert sheet.freeze_panes is not None
+    frozen = book["Bill of units"].freeze_panes
+    assert book["Bill of units"].cell(int(frozen[1:]) - 1, 1).value == "No."
+
+
+def test_numbers_have_formats_and_columns_have_widths(book: Any) -> None:
+    sheet = book["Token budget"]
+    bought = next(row for row in sheet.iter_rows() if row[0].value == "HBM bought")
+    assert [cell.number_format for cell in bought[1:6]] == ["#,##0", "#,##0.0", "#,##0.0", "0.0 %", "#,##0"]
+    assert 10 < sheet.column_dimensions["B"].width < 40
+
+
+def test_an_exact_figure_is_written_as_the_nearest_number() -> None:
+    plan = sourced_plan()
+    third = replace(plan, totals=replace(plan.totals, nameplate_kw=Fraction(1, 3)))
+    assert row_of(opened(workbook_bytes(third))["Summary"], "Nameplate of the systems")[1] == 1 / 3
