@@ -1,12 +1,19 @@
 """The docs say what the commands, the catalogs and the decisions are: held by tests, not by good will."""
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
+import sizing
 from docs.generate_commands import PAGE, PROGRAM, commands, contexts, page
+from sizing.catalog.catalog import Catalog
+from sizing.cli.main import run
+from sizing.request.schema import ClassEntry, NamedSiteEntry, PolicyEntry, Workload
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -76,3 +83,74 @@ def test_decisions_that_are_cited_exist() -> None:
     }
     assert cited
     assert cited <= numbers
+
+
+def yaml_blocks(file: Path) -> list[str]:
+    return re.findall(r"^```yaml\n(.*?)^```$", file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+WORKLOADS = [(file.name, text) for file in PAGES for text in yaml_blocks(file) if re.search(r"^classes:", text, re.M)]
+
+
+@pytest.mark.parametrize("text", [text for _, text in WORKLOADS], ids=[name for name, _ in WORKLOADS])
+def test_workloads_in_the_docs_are_accepted(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "example.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert sizing.load_workload(file).classes
+
+
+def test_entries_in_the_docs_lie_over_the_shipped_catalogs(tmp_path: Path) -> None:
+    written = 0
+    for text in yaml_blocks(DOCS / "catalogs.md"):
+        named = re.match(r"# mine/([\w.]+)\n", text)
+        if named:
+            with (tmp_path / named[1]).open("a", encoding="utf-8") as file:
+                file.write(text)
+            written += 1
+    catalog = Catalog([tmp_path])
+    assert written == 3
+    assert {float(catalog.system(name).nameplate_kw.value) for name in ("our-h200-8", "hgx-h200-8")} == {9.8}
+
+
+HELD_BY_NAME = {"fill", "systems", "sequences", "by_model"}  # their keys are names of systems, classes and models
+DOCUMENTED_ELSEWHERE = {"request", "entries"}
+
+
+def keys_of(value: Any, are_names: bool = False) -> Iterator[str]:
+    """Every key of a JSON document."""
+    if isinstance(value, list):
+        for each in value:
+            yield from keys_of(each)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if not are_names:
+                yield key
+            if key not in DOCUMENTED_ELSEWHERE:
+                yield from keys_of(inner, key in HELD_BY_NAME)
+
+
+def words_of(file: Path) -> set[str]:
+    return set(re.findall(r"\w+", file.read_text(encoding="utf-8")))
+
+
+def json_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
+    assert run(arguments) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_outputs_page_names_every_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    workload = tmp_path / "small.yaml"
+    workload.write_text(
+        "name: Small\n"
+        "classes: [{name: chat, model: llama-3.1-8b, context: 4k, concurrency: 10}]\n"
+        "policy: {systems: [hgx-h200-8]}\n"
+    )
+    plan = json_of(["solve", str(workload), "--json", "-", "--out", str(tmp_path)], capsys)
+    kv = json_of(["kv", "llama-3.1-70b", "--system", "hgx-h200-8", "--json", "-"], capsys)
+    assert {"status", "kv_budget_bytes"} <= set(keys_of([plan, kv])) <= words_of(DOCS / "outputs.md")
+
+
+def test_workload_page_names_every_key() -> None:
+    keys = {key for entry in (Workload, ClassEntry, NamedSiteEntry, PolicyEntry) for key in entry.model_fields}
+    rows = set(re.findall(r"^\| `(\w+)` \|", (DOCS / "workload.md").read_text(encoding="utf-8"), re.MULTILINE))
+    assert keys == rows

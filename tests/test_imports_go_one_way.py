@@ -46,7 +46,7 @@ ROOMS = {
 }
 # What takes too long to import for a command that must feel instant.
 HEAVY = {"numpy", "pandas", "pyomo", "highspy", "openpyxl"}
-HEAVY_FOR_HELP = HEAVY | {"pydantic", "yaml", "tabulate"}
+HEAVY_FOR_HELP = HEAVY | {"pydantic", "yaml"}
 
 
 class When(StrEnum):

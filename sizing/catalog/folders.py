@@ -33,7 +33,7 @@ def overlay_folders(overlays: Sequence[Path]) -> tuple[Path, ...]:
 
     Files whose name begins with a dot are passed over. Raises BadInput with all problems of all folders.
     """
-    problems = [problem for folder in overlays for problem in _problems(folder)]
+    problems = [problem for folder in overlays for problem in _checked(folder)]
     if problems:
         raise BadInput(*problems)
     return tuple(overlays)
@@ -43,6 +43,13 @@ def model_files(folder: Path) -> dict[str, Path]:
     """The files of models in a folder of catalogs, by the name of the model."""
     files = sorted((folder / MODELS).glob("*.yaml"))
     return {path.stem: path for path in files if not path.name.startswith(".")}
+
+
+def _checked(folder: Path) -> list[Problem]:
+    try:
+        return list(_problems(folder))
+    except OSError as error:
+        return [Problem(f"cannot be read: {error.strerror}", file=str(folder))]
 
 
 def _problems(folder: Path) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ from sizing.report.grid import Column, bullets, paragraph, table
 from sizing.report.holdings import gpus_decomposed, holdings
 from sizing.report.memory_lines import MemoryLine, memory_lines
 from sizing.report.pod_use import idle_sentences, pod_sentences
-from sizing.report.text import amount, visible
+from sizing.report.text import NOT_GIVEN, amount, visible
 from sizing.units.amounts import gb, gib, percent, thousands
 
 
@@ -156,7 +156,7 @@ def _limits(limits: Sequence[Limit]) -> str:
             limit.name,
             limit.site or "all sites",
             amount(limit.used),
-            "none given" if limit.limit is None else amount(limit.limit),
+            NOT_GIVEN if limit.limit is None else amount(limit.limit),
             limit.unit,
             percent(limit.used / limit.limit) if limit.limit else "",
             "yes: one more would exceed it" if limit.binding else "no",

@@ -14,7 +14,7 @@ from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
 from sizing.report.styles import NUMBERS, Style, StyleArray
-from sizing.report.text import escaped_for_xml, width, wrapped
+from sizing.report.text import NOT_GIVEN, UNKNOWN, escaped_for_xml, width, wrapped
 from sizing.units.amounts import number
 
 LONGEST_TEXT = 32_767  # characters in a cell (Excel specifications and limits)
@@ -146,7 +146,7 @@ class Page:
         style = column.style
         if isinstance(value, str):
             if style in NUMBERS:
-                style = Style.INSTEAD
+                style = Style.INSTEAD if value in (UNKNOWN, NOT_GIVEN) else Style.TEXT
             if style is not Style.RUN_ON:
                 self._grow(position, width(value), column.most)
                 if len(value) > NARROWEST:

@@ -1,14 +1,16 @@
 """The figures behind a plan with their sources, read from the catalog entries that its request carries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+from sizing.report.reported import Reported
 from sizing.report.text import UNKNOWN
 
 Entries = Mapping[str, Mapping[str, Any]]
 
 WHOLE_ENTRY = "the whole entry"
+ORDER = ("systems", "gpus", "models", "precisions", "pods", "bill_rules")
 _REMARKS = ("basis", "finding", "weight", "note", "remark")
 
 
@@ -41,9 +43,38 @@ class SourcedFigure:
     sources: tuple[Source, ...] = ()
 
 
+def entries_in_plan(reported: Reported) -> Entries:
+    """Of the catalog entries that a request carries, those of what its plan buys and runs."""
+    plan = reported.plan
+    kinds = {system.name: system for system in plan.request.candidates}
+    bought = [kinds[name] for name, _ in plan.systems]
+    deployments = [planned.deployment for planned in plan.deployments]
+    in_plan = {
+        "systems": {system.name for system in bought},
+        "gpus": {system.gpu.name for system in bought},
+        "models": {deployment.model.name for deployment in deployments},
+        "precisions": {deployment.kv_precision.name for deployment in deployments},
+    }
+    parts = {(line.part, line.description) for line in reported.bill}
+    return {
+        section: {
+            name: _lines_in_bill(entry, parts) if section == "bill_rules" else entry
+            for name, entry in entries.items()
+            if name in in_plan.get(section, entries)
+        }
+        for section, entries in plan.request.entries.items()
+    }
+
+
+def _lines_in_bill(entry: Mapping[str, Any], parts: Set[tuple[str, str]]) -> Mapping[str, Any]:
+    """A rule set without the lines that count nothing in this plan."""
+    lines = {key: line for key, line in entry["lines"].items() if (line.get("part"), line.get("description")) in parts}
+    return {**entry, "lines": lines}
+
+
 def sourced_figures(entries: Entries) -> Iterator[SourcedFigure]:
     """Every figure, finding and sourced statement of every entry, and what is missing, in the order of the entries."""
-    for section in sorted(entries):
+    for section in sorted(entries, key=_place):
         for name in sorted(entries[section]):
             yield from _figures(section, name, "", entries[section][name])
 
@@ -53,18 +84,25 @@ def _figures(section: str, name: str, path: str, node: Any) -> Iterator[SourcedF
         if "sources" in node or "source" in node:
             yield _figure(section, name, path, node)
         for key, part in node.items():
-            inner = f"{path}.{key}" if path else str(key)
             if key == "missing" and isinstance(part, Mapping):
                 for lacking, why in part.items():
-                    yield SourcedFigure(section, name, str(lacking), UNKNOWN, remark=str(why))
+                    yield SourcedFigure(section, name, _joined(path, lacking), UNKNOWN, remark=str(why))
             elif key not in ("sources", "source"):
-                yield from _figures(section, name, inner, part)
+                yield from _figures(section, name, _joined(path, key), part)
     elif isinstance(node, Sequence) and not isinstance(node, str):
         if node and all(isinstance(part, Mapping) and "address" in part for part in node):
             yield SourcedFigure(section, name, path, sources=tuple(map(_source, node)))
         else:
             for position, part in enumerate(node, start=1):
                 yield from _figures(section, name, f"{path} {position}", part)
+
+
+def _place(section: str) -> tuple[int, str]:
+    return ORDER.index(section) if section in ORDER else len(ORDER), section
+
+
+def _joined(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
 
 
 def _figure(section: str, name: str, path: str, node: Mapping[str, Any]) -> SourcedFigure:
@@ -74,7 +112,7 @@ def _figure(section: str, name: str, path: str, node: Mapping[str, Any]) -> Sour
         entry=name,
         figure=": ".join(part for part in (path, node.get("verdict")) if part) or WHOLE_ENTRY,
         value=node.get("value"),
-        unit=str(node.get("unit") or ""),
+        unit=str(node.get("unit") or "") if "value" in node else "",
         low=low,
         high=high,
         confidence=str(node.get("confidence") or ""),

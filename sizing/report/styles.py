@@ -96,8 +96,12 @@ def _border(style: Style, is_sum: bool) -> Border:
 def _alignment(style: Style) -> Alignment:
     if style in (Style.TITLE, Style.SECTION):
         return Alignment(vertical="center")
-    if style in NUMBERS or style in (Style.HEADING_NUMBER, Style.INSTEAD):
-        return Alignment(horizontal="right", vertical="top", wrap_text=style is Style.HEADING_NUMBER)
+    if style is Style.HEADING_NUMBER:
+        return Alignment(horizontal="right", vertical="center", wrap_text=True)
+    if style is Style.HEADING:
+        return Alignment(horizontal="left", vertical="center", indent=1, wrap_text=True)
+    if style in NUMBERS or style is Style.INSTEAD:
+        return Alignment(horizontal="right", vertical="top")
     # Indented, so that text does not touch the number in the column before it.
     indent = 0 if style in (Style.LEAD, Style.NOTE) else 1
     return Alignment(horizontal="left", vertical="top", indent=indent, wrap_text=style is not Style.RUN_ON)

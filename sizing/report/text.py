@@ -7,6 +7,9 @@ from unicodedata import combining, east_asian_width
 UNKNOWN = "unknown"
 """What stands in place of a figure that is not known; blank is for what does not apply."""
 
+NOT_GIVEN = "not given"
+"""What stands in place of a limit or an option that the workload left out."""
+
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _XML_ESCAPE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 _FIRST_CONTROL_PICTURE = 0x2400

@@ -171,7 +171,7 @@ hgx-h200-8:
 hgx-b200-8:
   nameplate_kw: {{value: 15, range: [12, 14], {FIGURE}}}
 """
-    pods = f"podos-1mw:\n  gpu_slots: {{value: 128, sources: [quotaton], date: 2026-12-01, confidence: certain}}\n"
+    pods = "podos-1mw:\n  gpu_slots: {value: 128, sources: [quotaton], date: 2026-12-01, confidence: certain}\n"
     mine = folder(tmp_path / "mine", systems=systems, pods=pods)
     found = problems(mine)
     told = {(problem.line, problem.path): problem for problem in found if problem.file == str(mine / "systems.yaml")}

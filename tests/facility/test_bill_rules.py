@@ -330,7 +330,7 @@ def test_balance_leaves_the_unknown_out_and_names_it() -> None:
     population = of(hgx_b300_8=16)
     assert balance(PODOS, population).kw == Fraction("3.454")
     named = unknown_power(PODOS, population)
-    assert [name.split(" (")[0] for name in named] == ["Q3400", "Q3400", "management node"]
+    assert [name.split(" (")[0] for name in named] == ["Q3400", "Q3400", "in-band cable", "management node"]
     assert not any("Q3400" in name for name in unknown_power(PODOS, of(hgx_b200_8=16)))
     assert set(named) < set(unknown_power(PODOS))
 
@@ -359,7 +359,11 @@ def test_every_line_tells_its_power_or_that_it_is_unknown() -> None:
     without = [line.name for line in PODOS.lines if line.no_power]
     unknown = [line.name for line in PODOS.lines if line.power_is_unknown]
     assert sorted(known + without + unknown) == sorted(line.name for line in PODOS.lines)
-    assert {name for name in unknown if not name.startswith(("xdr", "ethernet"))} == {"management-node", "coolant-unit"}
+    assert {name for name in unknown if not name.startswith(("xdr", "ethernet"))} == {
+        "in-band-cable",
+        "management-node",
+        "coolant-unit",
+    }
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def test_limits_say_what_binds_and_what_was_not_given() -> None:
     assert power.split()[2:6] == ["1,000", "1,000", "kW", "100"]
     assert power.endswith("yes: one more would exceed it")
     air = next(line for line in text if line.startswith("air_heat") and "south" in line)
-    assert "none given" in air
+    assert "not given" in air
     assert air.endswith("no")
     assert any(line.startswith("supply:rack-72") and "all sites" in line for line in text)
 

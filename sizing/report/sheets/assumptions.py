@@ -6,7 +6,7 @@ from typing import Any
 from sizing.report.cautions import assumption_sentences, policy_sentence
 from sizing.report.page import Column, Page, Row, Value
 from sizing.report.reported import Reported
-from sizing.report.sources import Source, SourcedFigure, sourced_figures
+from sizing.report.sources import Source, SourcedFigure, entries_in_plan, sourced_figures
 from sizing.report.styles import Style
 
 COLUMNS = (
@@ -29,8 +29,14 @@ COLUMNS = (
 def write(page: Page, reported: Reported) -> None:
     """One row for each figure and each of its sources."""
     plan = reported.plan
-    page.title("Assumptions and sources", "One row for each source of a figure. Assumptions stand below the figures.")
-    page.table(COLUMNS, [row for found in sourced_figures(plan.request.entries) for row in _rows(found)], main=True)
+    page.title(
+        "Assumptions and sources",
+        "Figures of what the plan buys and runs, a row for each of their sources; assumptions below them. "
+        "The plan's JSON document has the figures of all other candidates too.",
+    )
+    page.table(
+        COLUMNS, [row for found in sourced_figures(entries_in_plan(reported)) for row in _rows(found)], main=True
+    )
     page.notes("Assumptions", [policy_sentence(plan), *assumption_sentences(plan)])
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from sizing.report.page import Column, Page, Row, Value
 from sizing.report.reported import Reported
 from sizing.report.styles import Style
+from sizing.report.text import NOT_GIVEN
 
 COLUMNS = (Column("Key", most=60), Column("Value", style=Style.DECIMALS, most=80))
 
@@ -37,7 +38,7 @@ def _values(path: str, node: Any) -> Iterator[Row]:
 
 def _cell(value: Any) -> Value:
     if value is None:
-        return "not given"
+        return NOT_GIVEN
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float | str):

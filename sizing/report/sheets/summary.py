@@ -16,7 +16,7 @@ from sizing.report.page import Column, Page, Row
 from sizing.report.pod_use import idle_sentences, pod_sentences
 from sizing.report.reported import Reported
 from sizing.report.styles import Style
-from sizing.report.text import UNKNOWN
+from sizing.report.text import NOT_GIVEN, UNKNOWN
 from sizing.units.amounts import GIB
 
 FIGURES = (Column("What", most=30), Column("Value", style=Style.DECIMALS), Column("Unit", style=Style.RUN_ON))
@@ -86,7 +86,7 @@ def write(page: Page, reported: Reported) -> None:
             *balance_sentences(plan, reported.bill),
         ],
     )
-    page.notes("Not considered (in full under Assumptions and sources)", rejections_in_brief(plan.rejected))
+    page.notes("Not considered (in full on the sheet of that name)", rejections_in_brief(plan.rejected))
 
 
 def _figures(plan: Plan) -> list[Row]:
@@ -167,7 +167,7 @@ def limit_rows(plan: Plan) -> list[Row]:
                 limit.site or "all sites",
                 limit.unit,
                 limit.used,
-                "none given" if limit.limit is None else limit.limit,
+                NOT_GIVEN if limit.limit is None else limit.limit,
                 limit.used / limit.limit if limit.limit else None,
                 "yes: one more would exceed it" if limit.binding else "no",
             ),
