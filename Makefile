@@ -19,7 +19,7 @@ PIP_INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.t
 	$(BIN)/python -m pip install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help solve test lint format types docs wheel clean
+.PHONY: help solve test lint format types docs readme wheel clean
 
 help:
 	@echo "make solve    set up .venv and plan $(WORKLOAD)"
@@ -28,6 +28,7 @@ help:
 	@echo "make format   ruff: apply both"
 	@echo "make types    mypy, strict"
 	@echo "make docs     write docs/commands.md from --help"
+	@echo "make readme   fill README.md from real runs of workloads/customer.yaml (minutes)"
 	@echo "make wheel    build the wheel into $(DIST)/"
 	@echo "make clean    remove .venv and what was built"
 
@@ -49,7 +50,10 @@ types: $(DEVELOPS)
 	$(BIN)/mypy
 
 docs: $(DEVELOPS)
-	$(BIN)/python docs/generate_commands.py
+	$(BIN)/python -m docs.generate_commands
+
+readme: $(DEVELOPS)
+	$(BIN)/python -m docs.generate_readme
 
 wheel: $(RUNS)
 	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(BIN)/python -m pip wheel --quiet --no-deps -w "$(DIST)" .

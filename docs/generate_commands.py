@@ -1,5 +1,9 @@
-"""Writes docs/commands.md from the help texts of the commands. Run by `make docs`; a test holds the page to it."""
+"""Writes docs/commands.md, or the file it is given, from the help texts of the commands.
 
+Run by `make docs`; a test holds the page to it.
+"""
+
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,5 +43,6 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8", newline="\n")
-    print(f"wrote {PAGE.relative_to(Path.cwd()) if PAGE.is_relative_to(Path.cwd()) else PAGE}")
+    written = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
+    written.write_text(page(), encoding="utf-8", newline="\n")
+    print(f"wrote {written}")

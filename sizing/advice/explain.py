@@ -10,7 +10,8 @@ from sizing.plan.choice import Choice
 from sizing.plan.plan import NoPlan, Relaxation, Status
 from sizing.program.deployments import Candidate, Options
 from sizing.program.objective import STAGES, use_of
-from sizing.program.search import Found, NotFound, search
+from sizing.program.exact import NotFound
+from sizing.program.search import Found, search
 from sizing.program.solver import Effort
 from sizing.request.request import Request, ServiceClass
 from sizing.units.amounts import plain

@@ -33,7 +33,7 @@ def catalog(section: str, name: str | None, folders: tuple[str, ...], json_targe
 
     opened = Catalog([Path(folder) for folder in folders])
     names = opened.names(section) if name is None else (name,)
-    entries = {each: _entry(opened, section, each) for each in names}
+    entries = {entry["name"]: entry for entry in (_entry(opened, section, each) for each in names)}
     if json_target:
         import json
 
@@ -45,7 +45,8 @@ def catalog(section: str, name: str | None, folders: tuple[str, ...], json_targe
     if name is None:
         click.echo(catalog_list(section, entries), nl=False)
     else:
-        click.echo(catalog_entry(section, name, entries[name]), nl=False)
+        for known_as, entry in entries.items():
+            click.echo(catalog_entry(section, known_as, entry), nl=False)
 
 
 def _entry(opened: "Catalog", section: str, name: str) -> dict[str, Any]:

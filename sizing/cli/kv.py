@@ -129,7 +129,7 @@ class _Question:
         if why is None:
             return layout
         legal = legal_tps(model, domain_gpus)
-        accepted = None if tp in legal else f"TP {', '.join(map(str, legal))}"
+        accepted = None if tp in legal or not legal else f"TP {', '.join(map(str, legal))}"
         where = ", ".join(self._sizes)
         self._problems.append(Problem(f"{model.name}: {why}", where, seen=str(layout), accepted=accepted))
         return None

@@ -10,7 +10,7 @@ from fractions import Fraction
 from sizing.facility.system import System
 from sizing.pool.budget import PoolBudget, pool_budget
 from sizing.pool.gpu import HbmBasis
-from sizing.pool.layout import Layout, divisors, ladder, layout_for, layouts
+from sizing.pool.layout import Layout, ladder, layout_for, layouts
 from sizing.pool.precision import KvPrecision
 from sizing.sequence.attention import AttentionKind, Storage
 from sizing.sequence.model import ModelShape
@@ -118,8 +118,8 @@ class KvEstimate:
     def layers(self) -> tuple[tuple[AttentionKind, int], ...]:
         """(attention, layers), equal attentions together, in the order in which they first occur."""
         counts: dict[AttentionKind, int] = {}
-        for block in self.load.model.blocks:
-            counts[block.attention] = counts.get(block.attention, 0) + block.count
+        for count, kind in self.load.model.layers():
+            counts[kind] = counts.get(kind, 0) + count
         return tuple(counts.items())
 
     @property
@@ -139,13 +139,9 @@ def layout_refusal(model: ModelShape, layout: Layout, domain_gpus: int | None) -
 
 
 def legal_tps(model: ModelShape, domain_gpus: int | None) -> tuple[int, ...]:
-    """Every TP that the heads of the model allow, up to the GPUs of the domain; the divisors of its query heads."""
-    most = max(block.attention.query_heads for block in model.blocks)
-    return tuple(
-        tp
-        for tp in divisors(most)
-        if (domain_gpus is None or tp <= domain_gpus) and model.refusal(Sharding(tp)) is None
-    )
+    """Every TP that the heads of the model allow, up to the GPUs of the domain or else to its query heads."""
+    most = model.query_heads if domain_gpus is None else domain_gpus
+    return tuple(tp for tp in range(1, most + 1) if model.refusal(Sharding(tp)) is None)
 
 
 def off_ladder(layout: Layout, domain_gpus: int) -> bool:
@@ -192,7 +188,7 @@ def estimate(load: Load, home: Home | None = None, layout: Layout | None = None)
         layout=layout,
         layout_chosen=chosen,
         bytes_per_token=model.bytes_per_token(sharding, storage),
-        constant_bytes=model.constant_bytes(layout.tp),
+        constant_bytes=model.constant_bytes(layout.tp, storage),
         window_bytes=model.window_bytes(sharding, storage),
         intensity=model.intensity(sharding, storage),
         exact=exact,

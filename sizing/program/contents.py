@@ -1,11 +1,12 @@
 """What pools hold, in two forms: by patterns of whole sequences, or by any fractional mix that fits the bytes.
 
-The second is the relaxation whose value is a lower bound. In both, Pods, systems and replicas are whole.
+The second is the relaxation whose value is a lower bound: Pods and systems are whole, what stands in them is not.
 """
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import pyomo.environ as pyo
 
@@ -17,7 +18,12 @@ from sizing.program.sets import Sets
 
 
 class Contents(ABC):
-    """What pools hold. Declares its variables on the model and answers in expressions over them."""
+    """What pools hold. Declares its variables on the model and answers in expressions over them.
+
+    `counts` is the domain of what stands in systems: replicas, and sequences served.
+    """
+
+    counts: ClassVar[Any]
 
     @abstractmethod
     def declare(self, model: Model, sets: Sets) -> None:
@@ -38,6 +44,8 @@ class Contents(ABC):
 
 class PatternContents(Contents):
     """`pools[c,q]`: whole pools of deployment c filled by pattern q."""
+
+    counts = pyo.NonNegativeIntegers
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
@@ -71,6 +79,8 @@ class FractionalContents(Contents):
     A pool never holds more whole sequences of one class than fit by themselves, so that each class is also bounded by
     its floor: without it the bound would be that of a pool that splits sequences.
     """
+
+    counts = pyo.NonNegativeReals
 
     def declare(self, model: Model, sets: Sets) -> None:
         candidates = {c.deployment.id: c for c in sets.candidates}

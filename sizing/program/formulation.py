@@ -1,13 +1,19 @@
 """The mixed-integer program as a whole: its variables, and the constraints of every subject stated over them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pyomo.environ as pyo
 
 from sizing.facility.deployment import Precisions
+from sizing.facility.system import System
+from sizing.plan.choice import Choice, Sequences
 from sizing.program.contents import Contents
 from sizing.program.expressions import Expression, Model
 from sizing.program.sets import Sets
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +29,43 @@ class Formulation:
     model: Model
     pairs: tuple[tuple[str, Precisions], ...]
 
+    def variables(self) -> dict[tuple[object, ...], Expression]:
+        """Every variable of a plan by what it means, the same in every formulation that has it."""
+        model, fills = self.model, self.sets.fills
+        return {
+            **{("pods", site, fills[site][number]): model.pods[site, number] for site, number in self.fills()},
+            **{("systems", *place): model.systems[place] for place in self.sets.places},
+            **{("kind_is_used", kind): model.kind_is_used[kind] for kind in self.sets.systems},
+            **{("domains", kind): model.domains[kind] for kind in self.sets.systems},
+            **{("replicas", c.deployment.id): model.replicas[c.deployment.id] for c in self.sets.candidates},
+            **{("served", *pair): model.served[number] for number, pair in enumerate(self.pairs)},
+            **{("served_at", *pair): model.served_at[number] for number, pair in enumerate(self.pairs)},
+            **{("pools", *key): variable for key, variable in self.contents.pool_variables(model).items()},
+        }
+
     def start_from(self, other: "Formulation") -> None:
-        """Take over the values of the same program over fewer patterns; pools of new patterns start at none."""
-        for name in ("pods", "systems", "kind_is_used", "domains", "replicas", "served", "served_at"):
-            values = other.model.component(name).extract_values()
-            self.model.component(name).set_values(values, skip_validation=True)
-        filled = other.contents.pool_variables(other.model)
-        for key, variable in self.contents.pool_variables(self.model).items():
-            variable.set_value(filled[key].value if key in filled else 0, skip_validation=True)
+        """Take over the values of another formulation; what it does not know is none."""
+        values = {key: variable.value for key, variable in other.variables().items()}
+        for key, variable in self.variables().items():
+            variable.set_value(values.get(key, 0), skip_validation=True)
+
+    def patterns_used(self) -> list[tuple[str, Sequences]]:
+        """(deployment, pattern) of the pools that are filled."""
+        return [key for key, variable in self.contents.pool_variables(self.model).items() if whole(variable)]
+
+    def choice(self) -> Choice:
+        """What the values decide, in whole numbers."""
+        model, sets = self.model, self.sets
+        return Choice(
+            pods=_positive(
+                {(site, sets.fills[site][number]): model.pods[site, number] for site, number in self.fills()}
+            ),
+            systems=_positive({place: model.systems[place] for place in sets.places}),
+            deployments={c.deployment.id: c.deployment for c in sets.candidates},
+            replicas=_positive({c.deployment.id: model.replicas[c.deployment.id] for c in sets.candidates}),
+            pools=_positive(self.contents.pool_variables(model)),
+            served=_positive({pair: model.served[number] for number, pair in enumerate(self.pairs)}),
+        )
 
     def pairs_of(self, service: str) -> list[int]:
         """Numbers of the pairs of one class."""
@@ -40,7 +75,19 @@ class Formulation:
         """(site, number of the fill) of every kind of Pod."""
         return [(site, number) for site, fills in self.sets.fills.items() for number in range(len(fills))]
 
-    def pods_at(self, site: str) -> Expression:
+    def systems_of(self, kind: str) -> list[Expression]:
+        """systems[z,s] of one kind, over the sites where it may stand."""
+        return [self.model.systems[site, system] for site, system in self.sets.places if system == kind]
+
+    def systems_at(self, place: str) -> list[tuple[System, Expression]]:
+        """(system, systems[z,s]) of every kind that may stand at a site."""
+        return [
+            (self.sets.systems[system], self.model.systems[site, system])
+            for site, system in self.sets.places
+            if site == place
+        ]
+
+    def pods_at(self, site: str) -> list[tuple[int, Expression]]:
         """(1, pods[z,f]) terms of one site."""
         return [(1, self.model.pods[site, number]) for number in range(len(self.sets.fills[site]))]
 
@@ -54,15 +101,23 @@ def declare(sets: Sets, contents: Contents) -> Formulation:
     formulation = Formulation(sets, contents, model, pairs)
     model.pods = pyo.Var(formulation.fills(), domain=pyo.NonNegativeIntegers)
     model.systems = pyo.Var(
-        list(sets.sites),
-        systems,
+        list(sets.places),
         domain=pyo.NonNegativeIntegers,
         bounds=lambda _model, _site, system: (0, most[system]),
     )
     model.kind_is_used = pyo.Var(systems, domain=pyo.Binary)
     model.domains = pyo.Var(systems, domain=pyo.NonNegativeReals)
-    model.replicas = pyo.Var([c.deployment.id for c in sets.candidates], domain=pyo.NonNegativeIntegers)
-    model.served = pyo.Var(range(len(pairs)), domain=pyo.NonNegativeIntegers)
+    model.replicas = pyo.Var([c.deployment.id for c in sets.candidates], domain=contents.counts)
+    model.served = pyo.Var(range(len(pairs)), domain=contents.counts)
     model.served_at = pyo.Var(range(len(pairs)), domain=pyo.Binary)
     contents.declare(model, sets)
     return formulation
+
+
+def whole(variable: Expression) -> int:
+    """The value of an integer variable, rounded: the answer never depends on the solver's tolerance."""
+    return 0 if variable.value is None else round(variable.value)
+
+
+def _positive(variables: Mapping[Key, Expression]) -> dict[Key, int]:
+    return {key: count for key, variable in variables.items() if (count := whole(variable)) > 0}

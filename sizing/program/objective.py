@@ -38,19 +38,14 @@ def _power(formulation: Formulation) -> Terms:
     """Installed nameplate, always (decision 5). Nameplates carry one decimal, so tenths of a kW are whole."""
     sets = formulation.sets
     return [
-        (int(known(nameplate_kw(system)) * 10), formulation.model.systems[site, name])
+        (int(known(nameplate_kw(system)) * 10), bought)
         for site in sets.sites
-        for name, system in sets.systems.items()
+        for system, bought in formulation.systems_at(site)
     ]
 
 
 def _gpus(formulation: Formulation) -> Terms:
-    sets = formulation.sets
-    return [
-        (system.gpus, formulation.model.systems[site, name])
-        for site in sets.sites
-        for name, system in sets.systems.items()
-    ]
+    return [(system.gpus, bought) for site in formulation.sets.sites for system, bought in formulation.systems_at(site)]
 
 
 def _precision(formulation: Formulation) -> Terms:
@@ -84,9 +79,9 @@ def _name_order(formulation: Formulation) -> Terms:
     candidates = sorted(formulation.sets.candidates, key=lambda candidate: candidate.deployment.id)
     replicas = [(len(candidates) + rank, _replicas(formulation, c)) for rank, c in enumerate(candidates)]
     systems = [
-        (rank, formulation.model.systems[site, name])
-        for site in formulation.sets.sites
-        for rank, name in enumerate(formulation.sets.systems, start=1)
+        (rank, bought)
+        for rank, kind in enumerate(formulation.sets.systems, start=1)
+        for bought in formulation.systems_of(kind)
     ]
     pods = [(rank, formulation.model.pods[key]) for rank, key in enumerate(formulation.fills(), start=1)]
     return [*replicas, *systems, *pods]
@@ -117,10 +112,9 @@ def use_of(name: str, site: str | None) -> Stage:
     def terms(formulation: Formulation) -> Terms:
         sets, model = formulation.sets, formulation.model
         if site is None:
-            system = name.removeprefix("supply:")
-            return [(THOUSANDTHS, model.systems[place, system]) for place in sets.sites if system in sets.systems]
+            return [(THOUSANDTHS, bought) for bought in formulation.systems_of(name.removeprefix("supply:"))]
         load = next(load for load in site_loads(sets.sites[site], sets.request.policy.power_basis) if load.name == name)
-        of_systems = [(load.of_system(system), model.systems[site, kind]) for kind, system in sets.systems.items()]
+        of_systems = [(load.of_system(system), bought) for system, bought in formulation.systems_at(site)]
         of_pods = [(load.of_pod(fill), model.pods[site, number]) for number, fill in enumerate(sets.fills[site])]
         return [(ceil(known(use) * THOUSANDTHS), term) for use, term in (*of_systems, *of_pods)]
 

@@ -65,7 +65,9 @@ def maximal_patterns(candidate: Candidate, demands: Mapping[str, int]) -> Iterat
         if index == len(names):
             yield counts
             return
-        for count in range(min(most[index], room // sizes[index]), -1, -1):
+        highest = min(most[index], room // sizes[index])
+        lowest = highest if index == len(names) - 1 else 0  # less of the last class would leave room for more of it
+        for count in range(highest, lowest - 1, -1):
             yield from fill(index + 1, room - count * sizes[index], (*counts, count))
 
     for counts in fill(0, candidate.budget, ()):

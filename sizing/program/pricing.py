@@ -168,7 +168,9 @@ def worthwhile_patterns(
             ):
                 yield counts
             return
-        for count in range(min(most[index], room // sizes[index]), -1, -1):
+        highest = min(most[index], room // sizes[index])
+        lowest = highest if index == len(names) - 1 else 0  # less of the last class would leave room for more of it
+        for count in range(highest, lowest - 1, -1):
             left = room - count * sizes[index]
             now = gained + count * worth[index]
             if now + best_of_rest(index + 1, left) < least:

@@ -9,6 +9,7 @@ from sizing.facility.pod import Fill
 from sizing.facility.site import Site
 from sizing.facility.system import System
 from sizing.program.deployments import Candidate
+from sizing.request.candidates import refusal
 from sizing.request.request import Request, ServiceClass
 
 
@@ -28,6 +29,31 @@ class Sets:
     @property
     def classes(self) -> tuple[ServiceClass, ...]:
         return tuple(sorted(self.request.classes, key=lambda service: service.name))
+
+    @property
+    def places(self) -> tuple[tuple[str, str], ...]:
+        """(site, system) where a system may stand: where some fill of the site's Pods has it."""
+        return tuple(
+            (site, system)
+            for site, fills in self.fills.items()
+            for system in self.systems
+            if any(system in fill.kinds for fill in fills)
+        )
+
+    def can_serve_all(self) -> bool:
+        """Whether every class has a candidate and some Pod holds a system: without these there is no program."""
+        served = {name for name, _ in self.served_pairs()}
+        return any(self.fills.values()) and all(service.name in served for service in self.classes)
+
+    def kinds_apart(self) -> "list[Sets]":
+        """The sets of each kind of system by itself, where it can serve all classes; sorted by name."""
+        parts = []
+        for kind in self.systems:
+            candidates = [c for c in self.candidates if c.deployment.system.name == kind]
+            part = sets_of(self.request, candidates)
+            if part.can_serve_all():
+                parts.append(part)
+        return parts
 
     def served_pairs(self) -> list[tuple[str, Precisions]]:
         """(class, precisions) that some candidate offers."""
@@ -53,17 +79,19 @@ class Sets:
         for service in self.classes:
             held = [best[service.name, pair] for pair in service.precisions if (service.name, pair) in best]
             systems += -(-service.demand // min(held)) if held else 0
+            systems += len(held) - 1 if held and self.request.policy.split_precision else 0
         most = systems + self.request.policy.spare_systems
         return min(most, self.request.policy.supply.get(system, most))
 
 
 def sets_of(request: Request, candidates: Sequence[Candidate]) -> Sets:
-    """The index sets: systems that carry a candidate, and the fills of each site with them."""
+    """The index sets: systems that carry a candidate, and the fills of each site with those that it admits."""
     systems = {c.deployment.system.name: c.deployment.system for c in candidates}
-    members = [systems[name] for name in sorted(systems)]
-    return Sets(
-        request,
-        tuple(candidates),
-        {system.name: system for system in members},
-        {site.name: fills(site, members, request.policy.mixed_pods) for site in request.sites},
-    )
+    members = {name: systems[name] for name in sorted(systems)}
+
+    def fills_at(site: Site) -> tuple[Fill, ...]:
+        admitted = [system for system in members.values() if refusal(system, site, request.policy) is None]
+        return fills(site, admitted, request.policy.mixed_pods)
+
+    sites = sorted(request.sites, key=lambda site: site.name)
+    return Sets(request, tuple(candidates), members, {site.name: fills_at(site) for site in sites})

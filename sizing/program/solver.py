@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 from pyomo.contrib.appsi.base import Results, TerminationCondition
 from pyomo.contrib.appsi.solvers.highs import Highs
 
-from sizing.program.formulation import Formulation
+from sizing.program.formulation import Formulation, whole
 from sizing.program.objective import Stage
 
 HALF_UNIT = 0.5
@@ -56,13 +56,18 @@ class Minimiser:
     `has_solution`: the variables have the values of one, from which the next solve starts and which it never worsens.
     """
 
-    def __init__(self, formulation: Formulation, effort: Effort, has_solution: bool = False) -> None:
+    def __init__(self, formulation: Formulation, effort: Effort) -> None:
         self.formulation = formulation
-        self.has_solution = has_solution
+        self.has_solution = False
         self.effort = effort
         self._solver = _persistent_solver(effort)
 
-    def minimise(self, stage: Stage, most_nodes: int = NO_LIMIT) -> Minimised:
+    def start_from(self, other: Formulation) -> None:
+        """Start from the plan that another formulation holds."""
+        self.formulation.start_from(other)
+        self.has_solution = True
+
+    def minimise(self, stage: Stage, most_nodes: int | None = None) -> Minimised:
         """Minimise a stage under the stages held so far, from the values that the variables have.
 
         A start is only a hint: HiGHS 1.16.0 can report the optimal value and hand back the start in place of the
@@ -95,10 +100,10 @@ class Minimiser:
             stopped=result.termination_condition is TerminationCondition.maxTimeLimit,
         )
 
-    def _solve(self, most_nodes: int, with_start: bool) -> Results:
+    def _solve(self, most_nodes: int | None, with_start: bool) -> Results:
         solver = self._solver
         solver.config.warmstart = with_start
-        solver.highs_options["mip_max_nodes"] = most_nodes
+        solver.highs_options["mip_max_nodes"] = NO_LIMIT if most_nodes is None else most_nodes
         if isfinite(self.effort.deadline):
             solver.config.time_limit = max(0.0, self.effort.seconds_left)
         return solver.solve(self.formulation.model)
@@ -115,7 +120,7 @@ class Minimiser:
         """A kind of which no system is bought is not used, even where no stage asked."""
         model, sets = self.formulation.model, self.formulation.sets
         for system in sets.systems:
-            bought = sum(whole(model.systems[site, system]) for site in sets.sites)
+            bought = sum(map(whole, self.formulation.systems_of(system)))
             model.kind_is_used[system].set_value(1 if bought else 0, skip_validation=True)
 
     def hold(self, stage: Stage, value: int) -> None:
@@ -124,8 +129,7 @@ class Minimiser:
         self.formulation.model.add_component(f"{stage.name}_is_held", held)
 
     def value(self, stage: Stage) -> int:
-        """The stage's value at the values that the variables have, rounded to whole numbers."""
-        return sum(int(coefficient) * whole(term) for coefficient, term in stage.terms(self.formulation))
+        return stage_value(stage, self.formulation)
 
 
 def _persistent_solver(effort: Effort) -> Highs:
@@ -151,7 +155,6 @@ def _objective(result: Results) -> float | None:
     return None if found is None or not isfinite(found) or result.termination_condition in NO_SOLUTION else found
 
 
-def whole(variable: object) -> int:
-    """The value of an integer variable, rounded: the answer never depends on the solver's tolerance."""
-    value = getattr(variable, "value", None)
-    return 0 if value is None else round(value)
+def stage_value(stage: Stage, formulation: Formulation) -> int:
+    """A stage's value at the values that the variables have, rounded to whole numbers."""
+    return sum(int(coefficient) * whole(term) for coefficient, term in stage.terms(formulation))

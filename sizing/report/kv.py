@@ -7,14 +7,14 @@ from sizing.facility.estimate import Home, KvEstimate
 from sizing.report.grid import Column, bullets, paragraph, table
 from sizing.report.kv_notes import notes
 from sizing.report.text import amount, plural
-from sizing.sequence.attention import AttentionKind
-from sizing.sequence.heads import FullAttention
-from sizing.sequence.latent import LatentAttention
+from sizing.sequence.sharding import WHOLE
+from sizing.sequence.streams import CacheRole, Stored
 from sizing.units.amounts import GB, GIB, gb, gib, percent
 
 MEMORY_ONLY = "memory only: the least that can hold this load; latencies are not checked"
 UNFIT = "!"
 FULL_BITS = 16
+LARGEST_DENOMINATOR = 8  # of the bits of one element
 
 
 def kv_report(estimates: Sequence[KvEstimate]) -> str:
@@ -67,47 +67,65 @@ def _tokens(context: int) -> str:
 
 
 def _equations(found: KvEstimate) -> Iterator[str]:
-    """One line a kind of layer: what it multiplies, and what comes out."""
-    layers, storage, sharding = found.layers, found.load.storage, found.layout.sharding
-    several = len(layers) > 1
-    for kind, count in layers:
-        lead = f"{kind.name}: " if several else ""
-        bits = count * kind.token_bits(sharding, storage)
-        terms = f"{_elements(kind, count)} x {_width(storage.element_bits(kind))}"
-        copies = Fraction(kind.elements_per_token(sharding.tp), kind.elements_per_token(1))
-        if copies > 1:
-            terms += f" x {amount(copies)} copies over TP {sharding.tp}"
-        if kind.grows:
-            if kind.shards_tokens and sharding.dcp > 1:
-                terms += f" / DCP {sharding.dcp}"
-                bits /= sharding.dcp
-            per_token = bits / 8
-            in_kib = f" ({amount(per_token / 1024)} KiB)" if not several else ""
-            yield f"{lead}{terms} = {amount(per_token)} bytes per token{in_kib}"
-        else:
-            held = storage.tokens_held(kind, 2**62)
-            yield f"{lead}{terms} x {held:,} tokens of the window = {amount(bits * held / 8)} bytes per sequence"
-    if several:
-        yield f"together: {amount(found.bytes_per_token)} bytes per token ({amount(found.bytes_per_token / 1024)} KiB)"
+    """One line for everything that holds tokens: what it multiplies, and what comes out."""
+    layers = [(count, kind) for kind, count in found.layers]
+    storage, sharding = found.load.storage, found.layout.sharding
+    kept = [
+        (stored, Fraction(stored.stream.rows, whole.stream.rows))
+        for stored, whole in zip(storage.stored(layers, sharding), storage.stored(layers, WHOLE), strict=True)
+        if not stored.stream.is_state
+    ]
+    several = len(kept) > 1
+    for stored, copies in kept:
+        lead = f"{_label(stored)}: " if several else ""
+        yield lead + _product(stored, copies, sharding.tp) + _result(stored)
+    if several or not kept:
+        yield f"together: {_per_token(found.bytes_per_token)}"
     if found.constant_bytes:
         yield f"recurrent state: {found.constant_bytes:,} bytes per sequence"
 
 
-def _elements(kind: AttentionKind, count: int) -> str:
-    """The cached elements of one token in all layers of a kind, as a product."""
-    layers = plural(count, "layer")
-    if isinstance(kind, FullAttention):
-        heads = plural(kind.kv_heads, "KV head")
-        if kind.head_dim == kind.v_head_dim:
-            return f"2 x {layers} x {heads} x {kind.head_dim}"
-        return f"{layers} x {heads} x ({kind.head_dim} + {kind.v_head_dim})"
-    if isinstance(kind, LatentAttention):
-        return f"{layers} x ({kind.kv_lora_rank} + {kind.rope_head_dim})"
-    return f"{layers} x {kind.elements_per_token(1):,} elements"
+def _label(stored: Stored) -> str:
+    window = "" if stored.grows else ", window"
+    return stored.stream.role.replace("_", " ") + window
 
 
-def _width(bits: Fraction) -> str:
-    return plural(int(bits / 8), "byte") if bits % 8 == 0 else f"{amount(bits)} bits / 8"
+def _product(stored: Stored, copies: Fraction, tp: int) -> str:
+    """The bytes of one token in all layers that store it so, as factors."""
+    stream = stored.stream
+    widths = [f"{width:,}" for width in stream.widths]
+    factors = [plural(stored.layers, "layer")]
+    rows = stream.rows / copies
+    if stream.role is CacheRole.KEY_VALUE:
+        factors.append(plural(int(rows), "KV head"))
+    elif rows > 1:
+        factors.append(plural(int(rows), "row"))
+    element = stored.row_bits / sum(stream.widths)
+    if element.denominator > LARGEST_DENOMINATOR:  # a row layout, not so many bits an element
+        factors.append(f"{amount(stored.row_bits / 8)} bytes")
+    else:
+        if len(set(widths)) == 1 and len(widths) > 1:
+            factors.insert(0, str(len(widths)))
+            widths = widths[:1]
+        factors.append(widths[0] if len(widths) == 1 else f"({' + '.join(widths)})")
+        factors.append(plural(int(element / 8), "byte") if element % 8 == 0 else f"{amount(element)} bits / 8")
+    if copies > 1:
+        factors.append(f"{amount(copies)} copies over TP {tp}")
+    if stored.keep.most is not None:
+        factors.append(f"{stored.keep.most * stored.keep.every:,} tokens of a full window")
+    divided = [f" / {stored.keep.every:,} tokens"] if stored.keep.every > 1 else []
+    divided += [f" / DCP {stored.split}"] if stored.split > 1 else []
+    return " x ".join(factors) + "".join(divided)
+
+
+def _result(stored: Stored) -> str:
+    if stored.grows:
+        return f" = {_per_token(stored.token_bits / 8)}"
+    return f" = {amount(stored.most_bits / 8)} bytes per sequence"
+
+
+def _per_token(size: Fraction) -> str:
+    return f"{amount(size)} bytes per token ({amount(size / 1024)} KiB)"
 
 
 def _weights(found: KvEstimate) -> Iterator[str]:

@@ -68,8 +68,9 @@ def entries_in_plan(reported: Reported) -> Entries:
 
 def _lines_in_bill(entry: Mapping[str, Any], parts: Set[tuple[str, str]]) -> Mapping[str, Any]:
     """A rule set without the lines that count nothing in this plan."""
-    lines = {key: line for key, line in entry["lines"].items() if (line.get("part"), line.get("description")) in parts}
-    return {**entry, "lines": lines}
+    lines = entry.get("lines", {})
+    counted = {key: line for key, line in lines.items() if (line.get("part"), line.get("description")) in parts}
+    return {**entry, "lines": counted}
 
 
 def sourced_figures(entries: Entries) -> Iterator[SourcedFigure]:

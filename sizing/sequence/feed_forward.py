@@ -1,11 +1,11 @@
-"""Feed-forward layers: a gated MLP, or routed experts beside shared ones. Field names are keys of a catalog entry."""
+"""Feed-forward layers: an MLP, gated or not, or routed experts. Field names are keys of a catalog entry."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from sizing.sequence.tensors import Role, Tensors
+from sizing.sequence.tensors import Role, Tensors, copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,24 +34,56 @@ def feed_forward_kind(name: str) -> Callable[[type[Kind]], type[Kind]]:
     return register
 
 
+def _mlp(hidden: int, intermediate: int, gated: bool) -> int:
+    """Weights of up and down projection, and of a gate."""
+    return (2 + gated) * hidden * intermediate
+
+
+def _biases(hidden: int, intermediate: int, gated: bool) -> int:
+    return (1 + gated) * intermediate + hidden
+
+
 @feed_forward_kind("gated")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatedMlp(FeedForward):
     """Gate, up and down projection: 3 x hidden x intermediate."""
 
     intermediate: int
+    bias: bool = False
 
     def tensors(self, hidden: int) -> tuple[Tensors, ...]:
-        return (Tensors(Role.FEED_FORWARD, 3 * hidden * self.intermediate),)
+        return (
+            Tensors(Role.FEED_FORWARD, _mlp(hidden, self.intermediate, True)),
+            Tensors(Role.SMALL, _biases(hidden, self.intermediate, True) * self.bias),
+        )
+
+
+@feed_forward_kind("plain")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainMlp(FeedForward):
+    """Up and down projection without a gate: 2 x hidden x intermediate (Falcon, StarCoder2, Nemotron-H)."""
+
+    intermediate: int
+    bias: bool = False
+
+    def tensors(self, hidden: int) -> tuple[Tensors, ...]:
+        return (
+            Tensors(Role.FEED_FORWARD, _mlp(hidden, self.intermediate, False)),
+            Tensors(Role.SMALL, _biases(hidden, self.intermediate, False) * self.bias),
+        )
 
 
 @feed_forward_kind("experts")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experts(FeedForward):
-    """`experts` gated MLPs, `active_experts` of them used by a token; `shared_intermediate` is the width of all shared.
+    """`experts` MLPs, `active_experts` of them used by a token; `shared_intermediate` is the width of all shared.
 
     `router_bias` is a bias per expert in the router (a linear bias, or the correction of loss-free balancing),
-    `expert_bias` one per output of each expert's projections (gpt-oss).
+    `expert_bias` one per output of each expert's projections (gpt-oss). Without `gated` an expert has two projections.
+    `latent` is the width that routed experts work in where it is not the model's: a projection into it and one out of
+    it stand before and behind them, `latent_norm` a norm between (Nemotron-3 Super, Kimi-K3). `shared_gate` is a gate
+    on the shared experts (Qwen2-MoE). `identity_experts` are routed to and have no weights (LongCat).
+    `dense_intermediate` is the width of a gated MLP that every token passes beside the experts (Gemma 4, Arctic).
     """
 
     experts: int
@@ -60,13 +92,36 @@ class Experts(FeedForward):
     shared_intermediate: int = 0
     router_bias: bool = False
     expert_bias: bool = False
+    gated: bool = True
+    latent: int | None = None
+    latent_norm: bool = False
+    shared_gate: bool = False
+    identity_experts: int = 0
+    dense_intermediate: int = 0
 
     def tensors(self, hidden: int) -> tuple[Tensors, ...]:
-        bias = (2 * self.intermediate + hidden) * self.expert_bias
+        width = hidden if self.latent is None else self.latent
+        routed = self.experts + self.identity_experts
+        one = _mlp(width, self.intermediate, self.gated)
+        bias = _biases(width, self.intermediate, self.gated) * self.expert_bias
         return (
-            Tensors(Role.ROUTED_EXPERTS, 3 * hidden * self.intermediate, self.experts, self.active_experts),
+            Tensors(Role.ROUTED_EXPERTS, one, self.experts, self.active_experts),
             Tensors(Role.ROUTED_EXPERT_BIASES, bias, self.experts, self.active_experts),
-            Tensors(Role.SHARED_EXPERTS, 3 * hidden * self.shared_intermediate),
-            Tensors(Role.ROUTER, hidden * self.experts),
-            Tensors(Role.SMALL, self.experts * self.router_bias),
+            Tensors(Role.SHARED_EXPERTS, _mlp(hidden, self.shared_intermediate, self.gated)),
+            Tensors(Role.FEED_FORWARD, _mlp(hidden, self.dense_intermediate, True)),
+            Tensors(Role.EXPERT_PROJECTIONS, 0 if self.latent is None else 2 * hidden * self.latent),
+            copied(Role.ROUTER, hidden * routed),
+            copied(Role.SMALL, routed * self.router_bias + hidden * self.shared_gate),
+            copied(Role.NORM, 0 if self.latent is None else self.latent * self.latent_norm),
         )
+
+
+@feed_forward_kind("none")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoFeedForward(FeedForward):
+    """No feed-forward, or with `linear` one square matrix in its place (Nemotron-NAS)."""
+
+    linear: bool = False
+
+    def tensors(self, hidden: int) -> tuple[Tensors, ...]:
+        return (Tensors(Role.FEED_FORWARD, hidden * hidden * self.linear),)

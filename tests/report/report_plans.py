@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from sizing.facility.pod import Balance
-from sizing.plan.plan import Limit, NoPlan, Plan, Relaxation, ServedClass, StageResult, Status
+from sizing.plan.plan import Limit, NoPlan, Plan, Relaxation, StageResult, Status
 from sizing.request.request import Rejection, Request
 from sizing.units.figures import Figure
 from tests.plan_builders import NODE, RACK, filled, two_sites
@@ -122,10 +122,6 @@ def standing_alone(systems: dict[str, int], full: dict[str, int], balance: Balan
     """A plan whose one kind of Pod, two of it, holds `systems` of the fill `full`."""
     plan = sourced_plan()
     return replace(plan, pods=(filled("north", systems, full, 2, balance),))
-
-
-def served(plan: Plan, name: str) -> ServedClass:
-    return next(served for served in plan.classes if served.name == name)
 
 
 def no_plan(status: Status = Status.INFEASIBLE) -> NoPlan:

@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import pytest
 
+from sizing.facility.bill_rules import BillRules
 from sizing.facility.pod import Balance
 from sizing.plan.bill import BillLine
 from sizing.plan.plan import Status
@@ -154,6 +155,14 @@ def test_lines_without_known_power_are_named_and_those_without_any_are_not() -> 
     told = balance_sentences(two_sites(), (bill_line("switch", None), bill_line("cable", Fraction(0))))
     assert told[-1] == "power unknown and in no sum: switch"
     assert "not counted" in balance_sentences(two_sites(), ())[0]
+
+
+def test_what_the_bill_rules_leave_out_is_told() -> None:
+    plan = two_sites()
+    rules = BillRules("rules", "Rules", (), note="Storage is not covered.")
+    sites = tuple(replace(site, pod=replace(site.pod, bill_rules=rules)) for site in plan.request.sites)
+    told = balance_sentences(replace(plan, request=replace(plan.request, sites=sites)), ())
+    assert told[1:] == ["bill of units: Storage is not covered."]
 
 
 @pytest.mark.parametrize("name", ["n" * 300, '=HYPERLINK("http://x","y")', "שלום", "日本語" * 40, "a\x1b[2Jb\nc", "😀"])

@@ -16,7 +16,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from sizing.plan.bill import bill_of_units
 from sizing.report.answer import MEMORY_ONLY
 from sizing.report.workbook import workbook_bytes
-from tests.report.report_plans import REJECTED, open_plan, sourced_plan
+from tests.report.report_plans import ENTRIES, REJECTED, SHEET, open_plan, sourced_plan
 
 SHEETS = [
     "Summary",
@@ -289,3 +289,25 @@ def test_an_exact_figure_is_written_as_the_nearest_number() -> None:
     plan = sourced_plan()
     third = replace(plan, totals=replace(plan.totals, nameplate_kw=Fraction(1, 3)))
     assert row_of(opened(workbook_bytes(third))["Summary"], "Nameplate of the systems")[1] == 1 / 3
+
+
+def test_figures_of_what_the_plan_does_not_buy_are_left_out() -> None:
+    plan = sourced_plan()
+    fp8 = ENTRIES["precisions"]["fp8"]
+    counted = {"part": "node-8", "description": "node-8", "sources": [SHEET], "missing": {"unit_kw": "Not published."}}
+    idle = {"part": "other", "description": "counts nothing here", "sources": [SHEET]}
+    entries = {
+        "precisions": {"int4": fp8, "fp8": fp8},
+        "systems": {"never-bought-8": ENTRIES["systems"]["node-8"], "node-8": ENTRIES["systems"]["node-8"]},
+        "bill_rules": {"rules": {"lines": {"counted": counted, "idle": idle}}},
+    }
+    request = replace(plan.request, entries=entries)
+    sheet = opened(workbook_bytes(replace(plan, request=request)))["Assumptions and sources"]
+    figures = table(sheet, "Catalog")
+    assert list(dict.fromkeys((line["Catalog"], line["Entry"]) for line in figures)) == [
+        ("systems", "node-8"),
+        ("precisions", "fp8"),
+        ("bill_rules", "rules"),
+    ]
+    rules = {line["Figure"]: line["Value"] for line in figures if line["Catalog"] == "bill_rules"}
+    assert rules == {"lines.counted": None, "lines.counted.unit_kw": "unknown"}

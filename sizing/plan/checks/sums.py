@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
-from math import ceil, floor
+from math import floor
 
 from sizing.facility.loads import liquid_kw, nameplate_kw
 from sizing.plan.checks.case import Case, gpus_of_replica, unequal
@@ -140,10 +140,10 @@ def _kinds(case: Case) -> int:
     return len(case.standing())
 
 
-def _power(case: Case) -> int:
-    """Installed nameplate, always (decision 5): whole tenths of a kW of each system."""
-    nameplates = ((nameplate_kw(case.systems[name]) or ZERO, count) for name, count in case.standing().items())
-    return sum(ceil(nameplate * 10) * count for nameplate, count in nameplates)
+def _power(case: Case) -> Fraction:
+    """Installed nameplate, always (decision 5), in tenths of a kW."""
+    systems = case.standing().items()
+    return sum((10 * count * (nameplate_kw(case.systems[name]) or ZERO) for name, count in systems), ZERO)
 
 
 def _gpus(case: Case) -> int:
@@ -171,7 +171,7 @@ def _step(used: object, accepted: Sequence[object]) -> int:
     return accepted.index(used) if used in accepted else 0
 
 
-STAGES: Mapping[str, tuple[Callable[[Case], int], str]] = {
+STAGES: Mapping[str, tuple[Callable[[Case], int | Fraction], str]] = {
     "pods": (_pods, "Pods"),
     "system_kinds": (_kinds, "kinds"),
     "power": (_power, "0.1 kW"),

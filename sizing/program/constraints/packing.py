@@ -53,7 +53,7 @@ def domains_are_bought(formulation: Formulation) -> None:
 
     def rule(model: Model, system: str) -> Expression:
         per_system = formulation.sets.systems[system].domains_per_system
-        bought = [(per_system, model.systems[site, system]) for site in formulation.sets.sites]
+        bought = [(per_system, count) for count in formulation.systems_of(system)]
         kept_back = [(-per_system * spare, model.kind_is_used[system])] if spare else []
         return linear([*bought, *kept_back]) == model.domains[system]
 
@@ -65,7 +65,7 @@ def kinds_are_counted(formulation: Formulation) -> None:
     most = {system: formulation.sets.most_systems(system) for system in formulation.sets.systems}
 
     def rule(model: Model, system: str) -> Expression:
-        bought = linear((1, model.systems[site, system]) for site in formulation.sets.sites)
+        bought = linear((1, count) for count in formulation.systems_of(system))
         return bought <= most[system] * model.kind_is_used[system]
 
     formulation.model.kinds_are_counted = pyo.Constraint(list(most), rule=rule)

@@ -18,4 +18,4 @@ def systems_fit_pods(formulation: Formulation) -> None:
         )
         return model.systems[site, system] <= room
 
-    formulation.model.systems_fit_pods = pyo.Constraint(list(sets.sites), list(sets.systems), rule=rule)
+    formulation.model.systems_fit_pods = pyo.Constraint(list(sets.places), rule=rule)

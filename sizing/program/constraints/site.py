@@ -35,10 +35,10 @@ def systems_are_supplied(formulation: Formulation) -> None:
     """`sum over z of systems[z,s] <= supply_s` for every system s whose supply is limited."""
     supply = formulation.sets.request.policy.supply
 
-    def rule(model: Model, system: str) -> Expression:
-        return linear((1, model.systems[site, system]) for site in formulation.sets.sites) <= supply[system]
+    def rule(_model: Model, system: str) -> Expression:
+        return linear((1, bought) for bought in formulation.systems_of(system)) <= supply[system]
 
-    index = [system for system in formulation.sets.systems if system in supply]
+    index = [system for system in formulation.sets.systems if system in supply and formulation.systems_of(system)]
     formulation.model.systems_are_supplied = pyo.Constraint(index, rule=rule)
 
 
@@ -53,9 +53,7 @@ def _load_fits_site(formulation: Formulation, name: str) -> pyo.Constraint:
 
     def rule(model: Model, site: str) -> Expression:
         load = limited[site]
-        of_systems = [
-            (known(load.of_system(system)), model.systems[site, kind]) for kind, system in sets.systems.items()
-        ]
+        of_systems = [(known(load.of_system(system)), bought) for system, bought in formulation.systems_at(site)]
         of_pods = [(load.of_pod(fill), model.pods[site, number]) for number, fill in enumerate(sets.fills[site])]
         return linear((taken, term) for taken, term in (*of_systems, *of_pods) if taken) <= float(load.limit or 0)
 

@@ -1,0 +1,178 @@
+"""Pieces that many families share: heads, windows, experts, and what stands outside the layers.
+
+Aliases and their order follow vLLM 0.32.0 `transformers_utils/model_arch_config_convertor.py`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sizing.intake.configuration import ABSENT, Configuration
+from sizing.intake.parts import Layer, Parts
+from sizing.sequence.feed_forward import Experts, FeedForward, GatedMlp, PlainMlp
+from sizing.sequence.heads import FullAttention, SlidingAttention
+from sizing.sequence.tensors import Role, Tensors
+
+HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "num_attention_groups")
+HEAD_DIM = ("head_dim", "hidden_size_per_head", "kv_channels", "attention_head_dim")
+HIDDEN = ("hidden_size", "d_model", "n_embd")
+INTERMEDIATE = ("intermediate_size", "ffn_hidden_size", "ffn_dim", "n_inner")
+VOCABULARY = ("vocab_size", "padded_vocab_size")
+LIMIT = (
+    "max_position_embeddings",
+    "max_seq_len",
+    "max_sequence_length",
+    "n_positions",
+    "seq_length",
+    "model_max_length",
+    "context_length",
+)
+EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+TOP_K = (
+    "num_experts_per_tok",
+    "num_experts_per_token",
+    "moe_topk",
+    "moe_k",
+    "moe_top_k",
+    "top_k_experts",
+    "experts_per_token",
+)
+EXPERT_WIDTH = ("moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size")
+
+FULL = "full"
+SLIDING = "sliding"
+LAYER_TYPES = {"full_attention": FULL, "attention": FULL, "sliding_attention": SLIDING}
+TypeRule = Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """How the heads of a model's usual attention are cut."""
+
+    query: int
+    kv: int
+    dim: int
+
+
+def heads(config: Configuration, hidden: int, *, kv: int | None = None) -> Heads:
+    """Query heads, KV heads and head dimension, checked against each other.
+
+    `kv` overrules what the KV keys say. The dimension is derived from the width only where no key states it.
+    """
+    query = config.count(*HEADS)
+    kv_heads = kv if kv is not None else config.count_or(query, *KV_HEADS, least=1)
+    dim = config.optional(*HEAD_DIM)
+    if dim is None:
+        if hidden % query:
+            config.refuse(f"{hidden} is no multiple of {query} heads, and no head_dim says how wide one is", HEADS[0])
+        dim = max(1, hidden // query)
+    check_heads(config, query, kv_heads)
+    return Heads(query, kv_heads, dim)
+
+
+def check_heads(config: Configuration, query: int, kv: int, key: str = KV_HEADS[0]) -> None:
+    if query % kv:
+        config.refuse(f"{query} query heads cannot share {kv} KV heads", key, kv, "KV heads that divide the query heads")
+
+
+def layer_types(config: Configuration, layers: int, default: TypeRule, known: dict[str, str] | None = None) -> list[str]:
+    """The type of every layer: `layer_types` where the file has it, else by the family's rule."""
+    found = config.types(layers, "layer_types", LAYER_TYPES if known is None else known)
+    return [default(layer) for layer in range(layers)] if found is None else found
+
+
+def every(period: int) -> TypeRule:
+    """Every `period`-th layer attends to all, the others slide."""
+    return lambda layer: FULL if (layer + 1) % period == 0 else SLIDING
+
+
+def always(name: str) -> TypeRule:
+    return lambda _: name
+
+
+def window_of(config: Configuration) -> int | None:
+    """The window in tokens; None where it is off (absent, null or 0)."""
+    return config.count_or(0, "sliding_window", "sliding_window_size") or None
+
+
+def windows(config: Configuration, types: Sequence[str]) -> list[int | None]:
+    """The window of every layer, None for those that attend to all."""
+    window = window_of(config)
+    if window is None and SLIDING in types:
+        config.refuse("is missing, and layers slide", "sliding_window")
+    return [window if name == SLIDING else None for name in types]
+
+
+def attention(window: int | None, **fields: Any) -> FullAttention:
+    """Full attention, or sliding over `window` tokens."""
+    return FullAttention(**fields) if window is None else SlidingAttention(window=window, **fields)
+
+
+def mlp(intermediate: int, gated: bool = True, bias: bool = False) -> FeedForward:
+    return GatedMlp(intermediate=intermediate, bias=bias) if gated else PlainMlp(intermediate=intermediate, bias=bias)
+
+
+def experts(config: Configuration, **fields: Any) -> Experts:
+    """Routed experts by the usual aliases; `fields` are those of `Experts` that the family knows better."""
+    count = fields.pop("experts", None) or config.count(*EXPERTS)
+    active = fields.pop("active_experts", None) or config.count(*TOP_K)
+    width = fields.pop("intermediate", None) or config.count(*EXPERT_WIDTH)
+    if active > count:
+        config.refuse(f"{active} experts a token of {count}", TOP_K[0], active, "at most as many as there are")
+    return Experts(experts=count, active_experts=active, intermediate=width, **fields)
+
+
+def shared_width(config: Configuration, width: int, *keys: str) -> int:
+    """The width of all shared experts, from how many there are of a width."""
+    return width * config.count_or(0, *(keys or ("n_shared_experts", "num_shared_experts", "num_shared_expert")))
+
+
+def tied(config: Configuration, default: bool = False) -> bool:
+    """Whether embedding and head are one; the flag may stand outside a nested configuration."""
+    for key in ("tie_word_embeddings", "tie_embedding", "weight_tying"):
+        if config.raw(key) is not ABSENT and key in config.tree:
+            return config.flag(key)
+    if config.around is not None and "tie_word_embeddings" in config.around.tree:
+        return config.around.flag("tie_word_embeddings")
+    return config.flag("tie_word_embeddings", default)
+
+
+def limit(config: Configuration) -> int | None:
+    return config.optional(*LIMIT)
+
+
+def model(
+    config: Configuration,
+    layers: Sequence[Layer],
+    *,
+    hidden: int | None = None,
+    tied_by_default: bool = False,
+    final_norms: int = 1,
+    extra: tuple[Tensors, ...] = (),
+    mtp: Sequence[Layer] = (),
+    mtp_extra: tuple[Tensors, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Parts:
+    """The parts with embedding, head and limit as most files state them."""
+    return Parts(
+        hidden=hidden or config.count(*HIDDEN),
+        vocabulary=config.count(*VOCABULARY),
+        tied=tied(config, tied_by_default),
+        layers=tuple(layers),
+        context_limit=limit(config),
+        final_norms=final_norms,
+        extra=extra,
+        mtp=tuple(mtp),
+        mtp_extra=mtp_extra,
+        notes=notes,
+    )
+
+
+def head_bias(config: Configuration) -> Tensors:
+    return Tensors(Role.SMALL, config.count(*VOCABULARY))
+
+
+def mtp_count(config: Configuration) -> int:
+    """Layers for multi-token prediction that the checkpoint brings."""
+    return config.count_or(0, "num_nextn_predict_layers", "mtp_num_hidden_layers")
