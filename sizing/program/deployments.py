@@ -1,6 +1,6 @@
 """The deployments a request may choose from: enumerated, refused with a reason, and freed of dominated ones."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -59,81 +59,80 @@ class Options:
 
 def enumerate_options(request: Request) -> Options:
     """All deployments of the request's candidates, dominated ones dropped; sorted by name."""
-    kept: list[Candidate] = []
-    rejected: list[Rejection] = []
-    obstacles: list[Obstacle] = []
     models = {service.model.name: service.model for service in request.classes}
-    for system in sorted(request.candidates, key=lambda system: system.name):
-        for name in sorted(models):
-            classes = [service for service in request.classes if service.model.name == name]
-            found = _on_system(request, system, models[name], classes)
-            kept.extend(found.candidates)
-            rejected.extend(found.rejected)
-            obstacles.extend(found.obstacles)
-    return Options(tuple(kept), tuple(rejected), tuple(obstacles))
+    found = [
+        offers.on(system)
+        for offers in (_Offers(request, models[name]) for name in sorted(models))
+        for system in sorted(request.candidates, key=lambda system: system.name)
+    ]
+    candidates = (candidate for options in found for candidate in options.candidates)
+    return Options(
+        tuple(sorted(candidates, key=lambda candidate: candidate.deployment.id)),
+        tuple(rejection for options in found for rejection in options.rejected),
+        tuple(obstacle for options in found for obstacle in options.obstacles),
+    )
 
 
-def _on_system(request: Request, system: System, model: ModelShape, classes: Sequence[ServiceClass]) -> Options:
-    found: list[Candidate] = []
-    rejected: list[Rejection] = []
-    obstacles: list[Obstacle] = []
+class _Offers:
+    """One model of a request, and how systems may carry it."""
 
-    def refuse(why: str) -> None:
-        rejected.append(Rejection(system.name, model.name, why))
+    def __init__(self, request: Request, model: ModelShape) -> None:
+        self.request = request
+        self.model = model
+        self.classes = [service for service in request.classes if service.model.name == model.name]
+        self.weights = {
+            weights: weight_bytes(model, FORMATS[weights])
+            for weights in sorted({weights for service in self.classes for weights in service.weights})
+        }
+        self.kv_precisions = {kv.name: kv for service in self.classes for kv in service.kv_precisions}
 
-    def obstruct(why: str, service: str | None = None) -> None:
-        obstacles.append(Obstacle(system.name, model.name, service, why))
-        refuse(why)
+    def on(self, system: System) -> Options:
+        """Every layout at every pair of precisions that some class accepts and the GPU supports."""
+        found: list[Candidate] = []
+        refused: list[str] = []
+        obstacles: list[Obstacle] = []
 
-    offered, dropped = layouts(model, system.domain_gpus, request.policy.dcp)
-    for drop in dropped:
-        refuse(f"{drop.layout}: {drop.why}")
-    for kv_name in sorted({kv.name for service in classes for kv in service.kv_precisions}):
-        kv = next(kv for service in classes for kv in service.kv_precisions if kv.name == kv_name)
-        if not kv.runs_on(system.gpu.generation):
-            obstruct(f"no KV cache in {kv.name} on {system.gpu.generation} GPUs")
-            continue
-        for weights in sorted({weights for service in classes for weights in service.weights}):
-            pair = Precisions(weights, kv.name)
-            takers = [service for service in classes if pair in service.precisions]
-            if not takers:
+        def obstruct(why: str, service: str | None = None) -> None:
+            obstacles.append(Obstacle(system.name, self.model.name, service, why))
+            refused.append(why)
+
+        offered, dropped = layouts(self.model, system.domain_gpus, self.request.policy.dcp)
+        refused.extend(f"{drop.layout}: {drop.why}" for drop in dropped)
+        if not offered:
+            obstruct("no layout that its heads allow is on the ladder")
+        for kv in (self.kv_precisions[name] for name in sorted(self.kv_precisions) if offered):
+            if not kv.runs_on(system.gpu.generation):
+                obstruct(f"no KV cache in {kv.name} on {system.gpu.generation} GPUs")
                 continue
-            candidates = [candidate_of(request, system, model, weights, kv, layout, takers) for layout in offered]
-            best = max(candidates, key=lambda candidate: candidate.budget, default=None)
-            if best is None:
-                obstruct("no layout that its heads allow is on the ladder")
-                continue
-            if best.budget <= 0:
-                missing = f"{-best.budget:,} bytes are missing"
-                obstruct(f"the weights in {weights} do not fit: {missing} on {best.deployment.layout}")
-                continue
-            holding = [candidate for candidate in candidates if candidate.sizes]
-            for service in takers:
-                if not any(service.name in candidate.sizes for candidate in holding):
-                    obstruct(_too_long(service, candidates), service.name)
-            undominated, refused = drop_dominated(holding)
-            found.extend(undominated)
-            for why in refused:
-                refuse(why)
-    return Options(tuple(found), tuple(rejected), tuple(obstacles))
+            for weights in self.weights:
+                takers = [service for service in self.classes if Precisions(weights, kv.name) in service.precisions]
+                if not takers:
+                    continue
+                candidates = [self._candidate(system, weights, kv, layout, takers) for layout in offered]
+                best = max(candidates, key=lambda candidate: candidate.budget)
+                if best.budget <= 0:
+                    missing = f"{-best.budget:,} bytes are missing"
+                    obstruct(f"the weights in {weights} do not fit: {missing} on {best.deployment.layout}")
+                    continue
+                for service in takers:
+                    if not any(service.name in candidate.sizes for candidate in candidates):
+                        obstruct(_too_long(service, candidates), service.name)
+                undominated, reasons = drop_dominated([candidate for candidate in candidates if candidate.sizes])
+                found.extend(undominated)
+                refused.extend(reasons)
+        rejected = tuple(Rejection(system.name, self.model.name, why) for why in refused)
+        return Options(tuple(found), rejected, tuple(obstacles))
 
-
-def candidate_of(
-    request: Request,
-    system: System,
-    model: ModelShape,
-    weights: str,
-    kv: KvPrecision,
-    layout: Layout,
-    classes: Iterable[ServiceClass],
-) -> Candidate:
-    """One deployment with the bytes of each class that fits a pool of it."""
-    hbm = system.gpu.hbm_bytes(request.policy.hbm)
-    assert hbm is not None  # a system without it is no candidate (decision 6)
-    budget = pool_budget(hbm, request.policy.reserve, weight_bytes(model, FORMATS[weights]), layout)
-    deployment = Deployment(system, model, weights, kv, layout, budget, IdealStorage(kv.bits.value))
-    sizes = {service.name: deployment.sequence_bytes(service.context) for service in classes}
-    return Candidate(deployment, {name: size for name, size in sizes.items() if size <= budget.kv_bytes})
+    def _candidate(
+        self, system: System, weights: str, kv: KvPrecision, layout: Layout, classes: Sequence[ServiceClass]
+    ) -> Candidate:
+        """One deployment with the bytes of each class that fits a pool of it."""
+        hbm = system.gpu.hbm_bytes(self.request.policy.hbm)
+        assert hbm is not None  # a system without it is no candidate (decision 6)
+        budget = pool_budget(hbm, self.request.policy.reserve, self.weights[weights], layout)
+        deployment = Deployment(system, self.model, weights, kv, layout, budget, IdealStorage(kv.bits.value))
+        sizes = {service.name: deployment.sequence_bytes(service.context) for service in classes}
+        return Candidate(deployment, {name: size for name, size in sizes.items() if size <= budget.kv_bytes})
 
 
 def _too_long(service: ServiceClass, candidates: Sequence[Candidate]) -> str:

@@ -133,7 +133,7 @@ class Minimiser:
 
 
 def _persistent_solver(effort: Effort) -> Highs:
-    solver = Highs()
+    solver = Highs(only_child_vars=True)
     solver.config.load_solution = False
     updates = solver.update_config
     updates.check_for_new_or_removed_constraints = True

@@ -1,0 +1,227 @@
+"""Decoders whose feed-forward is routed experts in some or all layers.
+
+Which layers, under which names, and what stands beside the experts differs by family; each has its rule here.
+"""
+
+from collections.abc import Callable
+
+from sizing.intake.configuration import Configuration
+from sizing.intake.families.dense import LLAMA, Style, fixed, key, no, per_head, per_width, self_attentions, when, yes
+from sizing.intake.families.dense import slides_everywhere, slides_late
+from sizing.intake.families.pieces import (
+    EXPERTS,
+    HIDDEN,
+    INTERMEDIATE,
+    attention,
+    experts,
+    head_bias,
+    heads,
+    limit,
+    mlp,
+    model,
+    mtp_count,
+    shared_width,
+    tied,
+)
+from sizing.intake.parts import Family, Layer, Parts
+from sizing.sequence.feed_forward import FeedForward
+from sizing.sequence.tensors import Role, Tensors, copied
+
+Expertise = Callable[[Configuration], FeedForward]
+Which = Callable[[Configuration, int], frozenset[int]]
+
+
+def all_layers(_: Configuration, layers: int) -> frozenset[int]:
+    return frozenset(range(layers))
+
+
+def from_first(config: Configuration, layers: int) -> frozenset[int]:
+    """`mlp_layer_types`, a list in `moe_layer_freq`, or every `moe_layer_freq`-th from `first_k_dense_replace` on."""
+    named = config.types(layers, "mlp_layer_types", {"dense": "dense", "sparse": "sparse"})
+    if named is not None:
+        return frozenset(layer for layer, name in enumerate(named) if name == "sparse")
+    if isinstance(config.raw("moe_layer_freq"), list):
+        found = config.counts("moe_layer_freq", layers) or []
+        return frozenset(layer for layer, on in enumerate(found) if on)
+    first, step = config.count_or(0, "first_k_dense_replace"), config.count_or(1, "moe_layer_freq", least=1)
+    return frozenset(layer for layer in range(first, layers) if layer % step == 0)
+
+
+def by_step(config: Configuration, layers: int) -> frozenset[int]:
+    """Every `decoder_sparse_step`-th layer, but not those in `mlp_only_layers` (Qwen)."""
+    dense = config.indices("mlp_only_layers", layers) or frozenset()
+    step = config.count_or(1, "decoder_sparse_step", least=1)
+    if config.count_or(0, *EXPERTS) == 0:
+        return frozenset()
+    return frozenset(layer for layer in range(layers) if (layer + 1) % step == 0 and layer not in dense)
+
+
+def mixture(style: Style, expertise: Expertise, which: Which = all_layers, mtp_repeats: bool | None = None) -> Family:
+    """The family of a style with experts in the layers that `which` names.
+
+    `mtp_repeats` says whether layers for multi-token prediction bring copies of embedding and head; None where the
+    family has no such layers.
+    """
+
+    def family(config: Configuration) -> Parts:
+        hidden, layers = config.count(*HIDDEN), config.layer_count()
+        cut = heads(config, hidden)
+        sparse = which(config, layers)
+        routed = expertise(config) if sparse else None
+        dense = mlp(config.count(*INTERMEDIATE), style.gated, style.mlp_bias(config)) if len(sparse) < layers else None
+        found = [
+            Layer(layer.attention, inner, layer.norms)
+            for index, layer in enumerate(self_attentions(config, style, cut, layers))
+            if (inner := routed if index in sparse else dense) is not None
+        ]
+        count = 0 if mtp_repeats is None else mtp_count(config)
+        return model(
+            config,
+            found,
+            tied_by_default=style.tied,
+            final_norms=style.norm if style.final_norm is None else style.final_norm,
+            extra=(head_bias(config),) if style.head_bias(config) else (),
+            mtp=[found[-1]] * count if found else (),
+            mtp_extra=mtp_outer(config, hidden, bool(mtp_repeats)) * count,
+        )
+
+    return family
+
+
+def mtp_outer(config: Configuration, hidden: int, repeats: bool) -> tuple[Tensors, ...]:
+    """What a layer for multi-token prediction brings beside itself: a projection of two widths into one, three norms.
+
+    With `repeats` embedding and head are in the checkpoint once more (DeepSeek-V3, GLM-4.5).
+    """
+    own = (copied(Role.SMALL, 2 * hidden * hidden), copied(Role.NORM, 3 * hidden))
+    if not repeats:
+        return own
+    embedding = config.count("vocab_size") * hidden
+    return (*own, Tensors(Role.EMBEDDING, embedding), Tensors(Role.HEAD, embedding))
+
+
+def plain_experts(config: Configuration) -> FeedForward:
+    """Experts alone, no bias in the router (Mixtral, OLMoE, Qwen3-MoE, GraniteMoE)."""
+    return experts(config)
+
+
+def biased_experts(config: Configuration) -> FeedForward:
+    """Experts alone, with a correction bias unless the file says there is none (MiniMax-M2)."""
+    return experts(config, router_bias=config.flag("use_routing_bias", True))
+
+
+def gated_shared(config: Configuration) -> FeedForward:
+    """A shared expert of a width of its own behind a gate (Qwen2-MoE, Qwen3-Next)."""
+    width = config.count_or(0, "shared_expert_intermediate_size")
+    return experts(config, shared_intermediate=width, shared_gate=width > 0)
+
+
+def counted_shared(config: Configuration) -> FeedForward:
+    """Shared experts of the routed width, and the correction bias of loss-free balancing (GLM-4.5, Dots)."""
+    width = config.count("moe_intermediate_size")
+    return experts(config, shared_intermediate=shared_width(config, width), router_bias=True)
+
+
+def deepseek_moe(config: Configuration) -> FeedForward:
+    """The same without a bias (DeepSeek-MoE, the first of its family)."""
+    width = config.count("moe_intermediate_size")
+    return experts(config, shared_intermediate=shared_width(config, width))
+
+
+def granite_shared(config: Configuration) -> FeedForward:
+    """Routed experts beside a gated MLP of `shared_intermediate_size`."""
+    return experts(config, shared_intermediate=config.count_or(0, "shared_intermediate_size"))
+
+
+def gpt_oss_experts(config: Configuration) -> FeedForward:
+    return experts(config, router_bias=True, expert_bias=True)
+
+
+def ernie_experts(config: Configuration) -> FeedForward:
+    width = config.count("moe_intermediate_size")
+    shared = shared_width(config, width, "moe_num_shared_experts")
+    return experts(config, shared_intermediate=shared, router_bias=True)
+
+
+def ernie_layers(config: Configuration, layers: int) -> frozenset[int]:
+    """From `moe_layer_start_index` to `moe_layer_end_index`, every `moe_layer_interval`-th (ERNIE 4.5)."""
+    first, last = config.count_or(0, "moe_layer_start_index"), config.raw("moe_layer_end_index")
+    end = last if isinstance(last, int) and 0 <= last < layers else layers - 1
+    step = config.count_or(1, "moe_layer_interval", least=1)
+    return frozenset(layer for layer in range(first, end + 1) if (layer + 1) % step == 0)
+
+
+def phimoe(config: Configuration) -> Parts:
+    """Phi-3.5-MoE: biases on attention and head, whatever the file says (vLLM 0.32.0 `models/phimoe.py`)."""
+    style = Style(norm=2, qkv_bias=yes, output_bias=yes, head_bias=yes, slides=slides_everywhere)
+    return mixture(style, plain_experts)(config)
+
+
+def dbrx(config: Configuration) -> Parts:
+    """DBRX: heads in `attn_config`, experts in `ffn_config`; norms of weights alone."""
+    hidden, layers = config.count("d_model"), config.layer_count()
+    inner, ffn = config.inner("attn_config"), config.inner("ffn_config")
+    if inner is None or ffn is None:
+        config.refuse("is missing", "attn_config" if inner is None else "ffn_config")
+        return model(config, [])
+    cut = heads(config, hidden, kv=inner.count_or(1, "kv_n_heads", least=1))
+    routed = experts(
+        config,
+        experts=ffn.count("moe_num_experts"),
+        active_experts=ffn.count("moe_top_k"),
+        intermediate=ffn.count("ffn_hidden_size"),
+    )
+    layer = Layer(attention(None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim), routed)
+    return model(config, [layer] * layers, hidden=hidden)
+
+
+def hunyuan(config: Configuration) -> Parts:
+    """Hunyuan of remote code and v1: lists may give every layer its experts; with `use_cla` layers share a cache.
+
+    Of `cla_share_factor` layers the first keeps K and V and the others read them; the factor alone means nothing.
+    Queries and keys have norms with `use_qk_norm` (v1: always).
+    """
+    from sizing.sequence.heads import FullAttention, SharedAttention
+
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    cut = heads(config, hidden)
+    bias = config.flag("attention_bias")
+    always_norm = (config.text("model_type") or "").startswith("hunyuan_v1")
+    norm = per_head(cut) if always_norm or config.flag("use_qk_norm") else 0
+    share = config.count_or(1, "cla_share_factor", least=1) if config.flag("use_cla") else 1
+    fields = {
+        "query_heads": cut.query,
+        "kv_heads": cut.kv,
+        "head_dim": cut.dim,
+        "qkv_bias": bias,
+        "output_bias": bias,
+    }
+    own = FullAttention(qk_norm=norm, **fields)
+    reader = SharedAttention(qk_norm=norm, **fields)
+    inner = _hunyuan_experts(config, layers)
+    found = [Layer(own if index % share == 0 else reader, width) for index, width in enumerate(inner)]
+    return model(config, found, tied_by_default=False)
+
+
+def _hunyuan_experts(config: Configuration, layers: int) -> list[FeedForward]:
+    counts = config.per_layer(layers, "num_experts", least=1) if config.has("num_experts") else [1] * layers
+    dense = mlp(config.count("intermediate_size"), bias=config.flag("mlp_bias"))
+    if max(counts) == 1:
+        return [dense] * layers
+    active = config.per_layer(layers, "moe_topk", "num_experts_per_tok")
+    widths = config.per_layer(layers, "moe_intermediate_size", "intermediate_size")
+    mixed = config.flag("use_mixed_mlp_moe", True)
+    shared = config.per_layer(layers, "num_shared_expert") if mixed and config.has("num_shared_expert") else [0] * layers
+    first = config.count_or(0, "moe_layer_num_skipped")
+    return [
+        dense
+        if index < first or counts[index] == 1
+        else experts(
+            config,
+            experts=counts[index],
+            active_experts=active[index],
+            intermediate=widths[index],
+            shared_intermediate=shared[index] * widths[index],
+        )
+        for index in range(layers)
+    ]

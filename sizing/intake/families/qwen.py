@@ -1,0 +1,82 @@
+"""Qwen with gated delta net: three of four layers keep a state, the fourth keeps tokens (Qwen3-Next, Qwen3.5)."""
+
+from sizing.intake.configuration import Configuration
+from sizing.intake.families.mixture import by_step, gated_shared
+from sizing.intake.families.pieces import HIDDEN, INTERMEDIATE, heads, layer_types, mlp, model, mtp_count
+from sizing.intake.parts import Layer, Parts
+from sizing.sequence.feed_forward import FeedForward
+from sizing.sequence.heads import FullAttention
+from sizing.sequence.recurrent import GatedDeltaNet
+from sizing.sequence.tensors import Role, copied
+
+LINEAR = "linear"
+FULL = "full"
+TYPES = {"linear_attention": LINEAR, "full_attention": FULL}
+STATE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
+
+
+def state_bits(config: Configuration, *keys: str, default: int) -> int:
+    """Bits of the recurrent state, by the first of `keys` that the file has."""
+    for key in keys:
+        name = config.text(key)
+        if name is not None:
+            if name not in STATE_BITS:
+                config.refuse("is no type of a state", key, name, ", ".join(STATE_BITS))
+                return default
+            return STATE_BITS[name]
+    return default
+
+
+def delta_net(config: Configuration, bits: int) -> GatedDeltaNet:
+    return GatedDeltaNet(
+        key_heads=config.count("linear_num_key_heads"),
+        value_heads=config.count("linear_num_value_heads"),
+        key_head_dim=config.count("linear_key_head_dim"),
+        value_head_dim=config.count("linear_value_head_dim"),
+        conv_kernel=config.count("linear_conv_kernel_dim"),
+        state_bits=bits,
+    )
+
+
+def qwen3_next(config: Configuration) -> Parts:
+    """Qwen3-Next: vLLM keeps its states in 16 bits, as no key says otherwise."""
+    return _hybrid(config, state_bits(config, "mamba_ssm_dtype", default=16))
+
+
+def qwen3_5(config: Configuration) -> Parts:
+    """Qwen3.5 and later: vLLM keeps their states as `mamba_ssm_dtype` says, 32 bits."""
+    return _hybrid(config, state_bits(config, "mamba_ssm_dtype", default=32))
+
+
+def _hybrid(config: Configuration, bits: int) -> Parts:
+    """Attention with an output gate every `full_attention_interval`-th layer, norms per head."""
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    cut = heads(config, hidden)
+    bias = config.flag("attention_bias")
+    interval = config.count_or(4, "full_attention_interval", least=1)
+    types = layer_types(config, layers, lambda layer: LINEAR if (layer + 1) % interval else FULL, TYPES)
+    full = FullAttention(
+        query_heads=cut.query,
+        kv_heads=cut.kv,
+        head_dim=cut.dim,
+        qk_norm=2 * cut.dim,
+        qkv_bias=bias,
+        output_bias=bias,
+        gate_width=cut.query * cut.dim * config.flag("attn_output_gate", True),
+    )
+    sparse = by_step(config, layers)
+    routed = gated_shared(config) if sparse else None
+    dense = mlp(config.count(*INTERMEDIATE)) if len(sparse) < layers else None
+
+    def inner(layer: int) -> FeedForward:
+        found = routed if layer in sparse else dense
+        return found or mlp(1)
+
+    linear = delta_net(config, bits) if LINEAR in types else None
+    found = [Layer(full if name == FULL else linear or full, inner(index)) for index, name in enumerate(types)]
+    count = mtp_count(config)
+    outer = (copied(Role.SMALL, 2 * hidden * hidden), copied(Role.NORM, 3 * hidden))
+    return model(config, found, mtp=[Layer(full, inner(layers - 1))] * count, mtp_extra=outer if count else ())
+
+
+__all__ = ["delta_net", "qwen3_5", "qwen3_next", "state_bits"]
