@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from sizing.advice.explain import explain
+from sizing.advice.second_look import second_look
 from sizing.plan.check import check
 from sizing.plan.compose import compose
 from sizing.plan.plan import NoPlan, Plan
@@ -29,4 +30,5 @@ def answer(request: Request, effort: Effort, progress: Progress = lambda _text: 
     findings = check(plan)
     if findings:
         raise CheckFailed("the plan found does not pass the check:\n" + "\n".join(findings))
-    return plan
+    progress("looking again, with other figures")
+    return second_look(plan, options.candidates, effort)

@@ -45,11 +45,12 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class SectionModule(Protocol):
     """What the module of a section, `sizing.catalog.<section>`, declares.
 
-    `ENTRY` is the type of its entries. `REFERENCES` are the keys that name entries of other sections: key -> section.
-    `build(name, entry, **references)` makes the object that an entry describes; None where that is the entry itself.
+    `ENTRY` is the type of its entries, or gives it for the tree of one. `REFERENCES` are the keys that name entries of
+    other sections: key -> section. `build(name, entry, **references)` makes the object that an entry describes; None
+    where that is the entry itself.
     """
 
-    ENTRY: type[Entry]
+    ENTRY: type[Entry] | Callable[[Any], type[Entry]]
     REFERENCES: Mapping[str, str]
     build: Callable[..., Any] | None
 
@@ -132,7 +133,8 @@ class Catalog:
         if (section, name) not in self._entries:
             found = self._merged(section, name)
             module = _module(section)
-            entry = read_as(module.ENTRY, found.document, found.path)
+            kind = module.ENTRY if isinstance(module.ENTRY, type) else module.ENTRY(found.tree)
+            entry: Entry = read_as(kind, found.document, found.path)
             problems = [*self._unknown_references(module, entry, found)]
             if found.overlaid:
                 problems.extend(self._unknown_sources(entry, found))

@@ -7,12 +7,12 @@ a new kind can be read here without a change.
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from importlib import import_module
 from operator import or_
 from pkgutil import iter_modules
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import AfterValidator, Field, create_model, model_validator
 
@@ -58,24 +58,28 @@ def _key(declared: Any, default: Any) -> tuple[Any, Any]:
     return declared, ... if default is MISSING else default
 
 
-def _one_of(kinds: dict[str, Any]) -> Any:
-    """The entry of any one of `kinds`, told apart by `kind`."""
-    entries = []
-    for name, kind in kinds.items():
-        hints = get_type_hints(kind)
-        keys: dict[str, Any] = {"kind": (Literal[name], ...)}
-        keys |= {field.name: _key(hints[field.name], field.default) for field in fields(kind)}
-        entries.append(create_model(kind.__name__, __base__=KindEntry, **keys))
-    return Annotated[reduce(or_, entries), Field(discriminator="kind")]
+@cache
+def _entry_of(kind: Any) -> type[KindEntry]:
+    """The entry of one kind of layer; `kind` is its class."""
+    hints = get_type_hints(kind)
+    keys: dict[str, Any] = {"kind": (Literal[kind.name], ...)}
+    keys |= {field.name: _key(hints[field.name], field.default) for field in fields(kind)}
+    return create_model(kind.__name__, __base__=KindEntry, **keys)
 
 
-if TYPE_CHECKING:
-    AttentionEntry = KindEntry
-    FeedForwardEntry = KindEntry
-else:
+def _one_of(kinds: Mapping[str, type[Any]], named: frozenset[str]) -> Any:
+    """The entry of any one of the kinds that are `named`, told apart by `kind`; of all kinds where one is unknown."""
+    known = [kinds[name] for name in sorted(named)] if named and named <= kinds.keys() else [*kinds.values()]
+    entries = [_entry_of(cast(Any, kind)) for kind in known]
+    return Annotated[reduce(or_, entries), Field(discriminator="kind")] if len(entries) > 1 else entries[0]
+
+
+def _register(named: frozenset[str]) -> None:
+    """Import the modules of kinds until all that are named are known: a kind registers itself when it is imported."""
     for module in iter_modules(sizing.sequence.__path__):
-        import_module(f"{sizing.sequence.__name__}.{module.name}")  # a kind registers itself when it is imported
-    AttentionEntry, FeedForwardEntry = _one_of(ATTENTION), _one_of(FEED_FORWARD)
+        if named <= ATTENTION.keys() | FEED_FORWARD.keys():
+            return
+        import_module(f"{sizing.sequence.__name__}.{module.name}")
 
 
 def _weight_precision(name: str) -> str:
@@ -84,16 +88,20 @@ def _weight_precision(name: str) -> str:
     return name
 
 
-class BlockEntry(Entry):
+Attention = TypeVar("Attention")
+FeedForward = TypeVar("FeedForward")
+
+
+class BlockEntry(Entry, Generic[Attention, FeedForward]):
     """`count` equal layers; `norms` vectors of the model's width in each."""
 
     count: PositiveCount
-    attention: AttentionEntry
-    feed_forward: FeedForwardEntry
+    attention: Attention
+    feed_forward: FeedForward
     norms: Count = 2
 
 
-class ModelEntry(Entry):
+class ModelEntry(Entry, Generic[Attention, FeedForward]):
     """The shape of a model, as its configuration states it. Sources, date and confidence hold for all of it."""
 
     title: Text
@@ -108,14 +116,33 @@ class ModelEntry(Entry):
     date: Date
     confidence: Confidence
     note: Text = ""
-    layers: Annotated[tuple[BlockEntry, ...], Field(min_length=1)]
+    layers: Annotated[tuple[BlockEntry[Attention, FeedForward], ...], Field(min_length=1)]
 
 
-ENTRY = ModelEntry
+def entry_type(tree: Any) -> type[ModelEntry[Any, Any]]:
+    """The entry of a model with those kinds of layer that `tree` names.
+
+    To build the entries of all kinds takes longer than everything else that is done to read a model.
+    """
+    layers = tree.get("layers") if isinstance(tree, dict) else None
+    attention, feed_forward = _named(layers, "attention"), _named(layers, "feed_forward")
+    _register(attention | feed_forward)
+    kinds = (_one_of(ATTENTION, attention), _one_of(FEED_FORWARD, feed_forward))
+    return cast(type[ModelEntry[Any, Any]], ModelEntry.__class_getitem__(kinds))
+
+
+def _named(layers: Any, part: str) -> frozenset[str]:
+    """The names of the kinds of one part of all layers; the empty name, which no kind has, where one is missing."""
+    parts = [layer.get(part) if isinstance(layer, dict) else None for layer in layers or ()]
+    kinds = [each.get("kind") if isinstance(each, dict) else None for each in parts]
+    return frozenset(kind if isinstance(kind, str) else "" for kind in kinds)
+
+
+ENTRY = entry_type
 REFERENCES: Mapping[str, str] = {}
 
 
-def build(name: str, entry: ModelEntry) -> ModelShape:
+def build(name: str, entry: ModelEntry[Any, Any]) -> ModelShape:
     """The model as the physics takes it."""
     return ModelShape(
         name=name,

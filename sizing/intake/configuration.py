@@ -47,7 +47,9 @@ class Configuration:
         """Note a problem."""
         near = None
         self.problems.append(
-            Problem(what, self.name(key), self.file or None, None, None if seen is ABSENT else shown(seen), accepted, near)
+            Problem(
+                what, self.name(key), self.file or None, None, None if seen is ABSENT else shown(seen), accepted, near
+            )
         )
 
     def finish(self) -> None:

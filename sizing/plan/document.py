@@ -2,7 +2,10 @@
 
 Exact amounts become integers where they are whole, else the nearest float; unknown is null. Ranges of the placement are
 [first, last], counted from 1 (sizing/plan/placement.py). A class's `precision` is one pair of weight and KV precision;
-where the policy lets a class be split it is the list of its pairs.
+where the policy lets a class be split it is the list of its pairs. What is read back stands in `told.py`.
+
+Most of a document follows from the rest of it and the catalog (`FOLLOWING`). `sha256` has the hashes of the other keys,
+which carry what only a search knows, so that a change there is noticed too; it is no signature.
 """
 
 import json
@@ -18,21 +21,36 @@ from sizing.plan.plan import (
     NoPlan,
     PlacedReplicas,
     Plan,
+    PlanInBrief,
     PlannedDeployment,
+    Sensitivity,
     ServedClass,
     StageResult,
     Status,
     TokenCount,
 )
+from sizing.request.canonical import sha256_of
 from sizing.request.request import Rejection, Request
 from sizing.units.amounts import number
 from sizing.units.version import version
 
 SCHEMA = "sizing.plan/1"
 
+FOLLOWING = frozenset(
+    {
+        *("schema", "status", "pods", "systems", "totals", "deployments", "classes", "tokens", "memory", "limits"),
+        *("placement", "request", "catalog", "input_sha256", "sha256"),
+    }
+)
+"""Keys of which every part is a decision that can be checked, or follows from others."""
+
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """The JSON form of a plan, keys in the order of the contract."""
+    return _sealed(_plan(plan))
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "status": plan.status.value,
@@ -40,21 +58,26 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "pods": [_pods(filled) for filled in plan.pods],
         "systems": dict(plan.systems),
         "totals": _plain(asdict(plan.totals)),
-        "deployments": [_deployment(planned) for planned in plan.deployments],
+        "deployments": [deployment_document(planned) for planned in plan.deployments],
         "classes": [_class(served, plan.request.policy.split_precision) for served in plan.classes],
         "tokens": _tokens(plan.tokens)
         | {"by_model": {name: _tokens(count) for name, count in sorted(plan.tokens_by_model.items())}},
         "memory": asdict(plan.memory),
         "limits": [_limit(limit) for limit in plan.limits],
-        "placement": [_placed(box) for box in plan.placement],
+        "placement": [placed_document(box) for box in plan.placement],
         "assumptions": list(plan.assumptions),
         "reproducible": plan.reproducible,
+        "sensitivity": None if plan.sensitivity is None else _sensitivity(plan.sensitivity),
         **_provenance(plan.request, plan.rejected),
     }
 
 
 def no_plan_document(no_plan: NoPlan) -> dict[str, Any]:
     """The same shape where there is no plan: nothing is bought, and `reasons`, `relaxations`, `partial` say why."""
+    return _sealed(_no_plan(no_plan))
+
+
+def _no_plan(no_plan: NoPlan) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "status": no_plan.status.value,
@@ -73,6 +96,7 @@ def no_plan_document(no_plan: NoPlan) -> dict[str, Any]:
         "placement": [],
         "assumptions": list(no_plan.request.assumptions),
         "reproducible": no_plan.status is not Status.TIMEOUT,
+        "sensitivity": None,
         **_provenance(no_plan.request, no_plan.rejected),
     }
 
@@ -83,6 +107,15 @@ def to_json(document: Mapping[str, Any]) -> str:
     Raises ValueError for a number that JSON does not have.
     """
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def seals(document: Mapping[str, Any]) -> dict[str, str]:
+    """The hash of every key that follows from no other, whether its numbers are written `59` or `59.0`."""
+    return {key: sha256_of(_plain(value)) for key, value in document.items() if key not in FOLLOWING}
+
+
+def _sealed(document: dict[str, Any]) -> dict[str, Any]:
+    return document | {"sha256": seals(document)}
 
 
 def _provenance(request: Request, rejected: Iterable[Rejection]) -> dict[str, Any]:
@@ -107,10 +140,17 @@ def _stage(stage: StageResult) -> dict[str, Any]:
 
 
 def _pods(filled: FilledPods) -> dict[str, Any]:
-    return {"site": filled.site, "pod": filled.pod, "fill": dict(filled.systems), "count": filled.count}
+    return {
+        "site": filled.site,
+        "pod": filled.pod,
+        "fill": dict(filled.systems),
+        "planned": dict(filled.fill.systems),
+        "count": filled.count,
+    }
 
 
-def _deployment(planned: PlannedDeployment) -> dict[str, Any]:
+def deployment_document(planned: PlannedDeployment) -> dict[str, Any]:
+    """The JSON form of one deployment."""
     deployment = planned.deployment
     return {
         "id": deployment.id,
@@ -136,7 +176,7 @@ def _class(served: ServedClass, may_be_split: bool) -> dict[str, Any]:
         "name": served.name,
         "demand": served.demand,
         "served": served.served,
-        "precision": pairs if may_be_split else pairs[0],
+        "precision": pairs if may_be_split or len(pairs) != 1 else pairs[0],
         "placements": [asdict(place) for place in served.placements],
     }
 
@@ -160,7 +200,8 @@ def _limit(limit: Limit) -> dict[str, Any]:
     }
 
 
-def _placed(box: PlacedReplicas) -> dict[str, Any]:
+def placed_document(box: PlacedReplicas) -> dict[str, Any]:
+    """The JSON form of one run of the placement."""
     return {
         "site": box.site,
         "pods": list(box.pods),
@@ -172,10 +213,38 @@ def _placed(box: PlacedReplicas) -> dict[str, Any]:
     }
 
 
+def _sensitivity(sensitivity: Sensitivity) -> dict[str, Any]:
+    hbm, power = sensitivity.hbm, sensitivity.power
+    return {
+        "hbm": {
+            "basis": hbm.basis,
+            "changes": hbm.changes,
+            "proven": hbm.proven,
+            "without_figure": list(hbm.without_figure),
+            "plan": None if hbm.plan is None else _brief(hbm.plan),
+        },
+        "power": {
+            "decided": power.decided,
+            "nameplate_range_kw": _plain(power.nameplate_range_kw),
+            "others": [_brief(other) for other in power.others],
+        },
+    }
+
+
+def _brief(plan: PlanInBrief) -> dict[str, Any]:
+    return {
+        "pods": plan.pods,
+        "systems": dict(plan.systems),
+        "gpus": plan.gpus,
+        "nameplate_kw": number(plan.nameplate_kw),
+        "nameplate_range_kw": _plain(plan.nameplate_range_kw),
+    }
+
+
 def _plain(value: Any) -> Any:
     """Mappings, sequences and exact amounts as JSON has them."""
-    if isinstance(value, Fraction):
-        return number(value)
+    if isinstance(value, Fraction | float):
+        return number(Fraction(value))
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

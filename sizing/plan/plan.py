@@ -8,6 +8,7 @@ from typing import Any
 
 from sizing.facility.deployment import Deployment, Precisions
 from sizing.facility.pod import Fill
+from sizing.pool.gpu import HbmBasis
 from sizing.request.request import Rejection, Request
 
 
@@ -173,8 +174,61 @@ class PlacedReplicas:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanInBrief:
+    """What another plan buys. `nameplate_range_kw`: all its nameplates at the low, and at the high end of their ranges.
+
+    A nameplate without a range counts with its value at both ends.
+    """
+
+    pods: int
+    systems: tuple[tuple[str, int], ...]
+    gpus: int
+    nameplate_kw: Fraction
+    nameplate_range_kw: tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherHbm:
+    """Whether HBM by the other basis, `basis`, changes the kinds of system or the number of Pods (design, section 2).
+
+    `changes` None: not settled. `plan` is the plan by that basis where it does change them; None: there is none.
+    `proven`: both plans are. Candidates `without_figure` have no HBM by that basis and drop out.
+    """
+
+    basis: HbmBasis
+    changes: bool | None
+    proven: bool
+    without_figure: tuple[str, ...]
+    plan: PlanInBrief | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PowerRanges:
+    """Whether the choice of systems stands wherever in their ranges the nameplates truly are (decision 8).
+
+    `others` are of other kinds, as good in every stage before `power`, and their kW overlap those of the plan,
+    `nameplate_range_kw`. `decided` is False where there are any, None where it is not settled whether there are.
+    """
+
+    decided: bool | None
+    nameplate_range_kw: tuple[Fraction, Fraction]
+    others: tuple[PlanInBrief, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """What the plan hangs on: figures that are published in two ways, or as ranges."""
+
+    hbm: OtherHbm
+    power: PowerRanges
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """The answer to a request. `reproducible` is false where the clock stopped the search (decision 9)."""
+    """The answer to a request. `reproducible` is false where the clock stopped the search (decision 9).
+
+    `sensitivity` None: not looked at.
+    """
 
     request: Request
     status: Status
@@ -192,6 +246,7 @@ class Plan:
     rejected: tuple[Rejection, ...]
     assumptions: tuple[str, ...] = ()
     reproducible: bool = True
+    sensitivity: Sensitivity | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ The second is the relaxation whose value is a lower bound: Pods and systems are 
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import pyomo.environ as pyo
 
@@ -23,7 +23,7 @@ class Contents(ABC):
     `counts` is the domain of what stands in systems: replicas, and sequences served.
     """
 
-    counts: ClassVar[Any]
+    counts: Any
 
     @abstractmethod
     def declare(self, model: Model, sets: Sets) -> None:
@@ -77,10 +77,12 @@ class FractionalContents(Contents):
     """`sequences[c,w]`, any mix that fits the bytes of `used_pools[c]` pools.
 
     A pool never holds more whole sequences of one class than fit by themselves, so that each class is also bounded by
-    its floor: without it the bound would be that of a pool that splits sequences.
+    its floor: without it the bound would be that of a pool that splits sequences. With `whole_replicas` the weights
+    of a replica are whole too: a stronger bound, and a harder program.
     """
 
-    counts = pyo.NonNegativeReals
+    def __init__(self, whole_replicas: bool = False) -> None:
+        self.counts = pyo.NonNegativeIntegers if whole_replicas else pyo.NonNegativeReals
 
     def declare(self, model: Model, sets: Sets) -> None:
         candidates = {c.deployment.id: c for c in sets.candidates}

@@ -8,7 +8,7 @@ could use are added, and the integer program decides the stage.
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil
+from math import ceil, inf
 
 from sizing.program.constraints import STATEMENTS
 from sizing.program.contents import Contents, FractionalContents, PatternContents
@@ -20,8 +20,11 @@ from sizing.program.pricing import KnapsackGroup, closing_patterns, knapsack_gro
 from sizing.program.sets import Sets
 from sizing.program.solver import Effort, Minimised, Minimiser, stage_value
 
-MOST_CLOSING = 20_000
+MOST_CLOSING = 4_000
 """Patterns up to which a stage's column set is closed."""
+
+MOST_NODES_OF_A_BOUND = 500
+"""Nodes spent on the stronger relaxation: its bound is valid wherever it is stopped."""
 
 MOST_ROUNDS = 200
 """Rounds of column generation in one stage; it converges in fewer, or hardly moves any more."""
@@ -77,20 +80,27 @@ class ExactSearch:
         assert self.plan is not None
         return stage_value(stage, self.plan)
 
-    def minimise(self, stage: Stage) -> int | NotFound:
-        """Improve the plan in one stage; the best bound found, or that there is no plan at all."""
-        if self._is_met(stage, stage.floor):
-            return stage.floor
+    def minimise(self, stage: Stage, cutoff: float = inf) -> int | NotFound:
+        """Improve the plan in one stage; the best bound found, or that there is no plan at all.
+
+        Where a bound is above `cutoff`, nothing better can come of it and the search ends there.
+        """
+        bound = stage.floor
+        if self._is_met(stage, bound):
+            return bound
         if len(self.sets.systems) == 1 and self._columns.complete:
-            return self._decide(stage, stage.floor)  # so small that a relaxation would only cost time
+            return self._decide(stage, bound)  # so small that a relaxation would only cost time
         relaxed = self._minimise(self._relaxed, stage)
         if relaxed.infeasible and self.plan is None:
             return NotFound(proven=True, stopped=False)
-        bound = max(relaxed.bound, stage.floor)
-        if self._is_met(stage, bound):
+        bound = max(bound, relaxed.bound)
+        if self._is_met(stage, bound) or bound > cutoff:
             return bound
         if self._columns.complete:
             return self._decide(stage, bound)
+        bound = max(bound, self._minimise(self._relaxed_whole, stage, MOST_NODES_OF_A_BOUND).bound)
+        if self._is_met(stage, bound) or bound > cutoff:
+            return bound
         if self.plan is None and not self._serve_all():
             return NotFound(proven=not self.stopped, stopped=self.stopped)
         converged = self._generate(stage)
@@ -100,7 +110,7 @@ class ExactSearch:
         if converged is None:
             return bound
         bound = max(bound, ceil(converged.bound - TOLERANCE))
-        if self._is_met(stage, bound) or not self._close(stage, converged):
+        if self._is_met(stage, bound) or bound > cutoff or not self._close(stage, converged):
             return bound
         return self._decide(stage, bound)
 
@@ -112,7 +122,7 @@ class ExactSearch:
     def hold(self, stage: Stage, value: int) -> None:
         """From now on the stage is at most `value`."""
         self._held.append((stage, value))
-        for name in ("_relaxed", "_exact"):
+        for name in ("_relaxed", "_relaxed_whole", "_exact"):
             if name in vars(self):
                 getattr(self, name).hold(stage, value)
 
@@ -127,6 +137,10 @@ class ExactSearch:
     @cached_property
     def _relaxed(self) -> Minimiser:
         return self._minimiser(FractionalContents())
+
+    @cached_property
+    def _relaxed_whole(self) -> Minimiser:
+        return self._minimiser(FractionalContents(whole_replicas=True))
 
     @cached_property
     def _exact(self) -> Minimiser:

@@ -7,6 +7,7 @@ search.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from sizing.plan.choice import Choice
 from sizing.plan.plan import StageResult
@@ -109,13 +110,17 @@ class KindsApart:
         return min(with_plan, key=lambda each: each.value(stage))
 
     def _minimise_alone(self, stage: Stage) -> list[int]:
+        """Bounds of the kinds by themselves; those that no longer can be the answer alone are dropped."""
         bounds, remaining = [], []
+        best = inf
         for kind in self._alone:
-            bound = kind.minimise(stage)
+            bound = kind.minimise(stage, cutoff=best)
             if isinstance(bound, NotFound):
                 self._dropped_unproven |= not bound.proven
-            else:
-                bounds.append(bound)
+                continue
+            bounds.append(bound)
+            if kind.plan is not None:
                 remaining.append(kind)
+                best = min(best, kind.value(stage))
         self._alone = remaining
         return bounds

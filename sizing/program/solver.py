@@ -26,11 +26,15 @@ NO_SOLUTION = (TerminationCondition.infeasible, TerminationCondition.infeasibleO
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long and how hard to search. `deadline` is on the monotonic clock; `gap` is a share per stage."""
+    """How long and how hard to search. `deadline` is on the monotonic clock; `gap` is a share per stage.
+
+    `most_nodes` bounds every integer program by itself, by a count that is the same on every machine.
+    """
 
     deadline: float = inf
     gap: float = 0.0
     threads: int | None = None
+    most_nodes: int = NO_LIMIT
 
     @property
     def seconds_left(self) -> float:
@@ -103,7 +107,8 @@ class Minimiser:
     def _solve(self, most_nodes: int | None, with_start: bool) -> Results:
         solver = self._solver
         solver.config.warmstart = with_start
-        solver.highs_options["mip_max_nodes"] = NO_LIMIT if most_nodes is None else most_nodes
+        nodes = self.effort.most_nodes
+        solver.highs_options["mip_max_nodes"] = nodes if most_nodes is None else min(nodes, most_nodes)
         if isfinite(self.effort.deadline):
             solver.config.time_limit = max(0.0, self.effort.seconds_left)
         return solver.solve(self.formulation.model)

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from sizing.plan.plan import Plan, StageResult, Status
+from sizing.plan.plan import Plan, PlanInBrief, StageResult, Status
 from sizing.report.text import plural
 from sizing.units.amounts import kw, percent, thousands
 
@@ -10,7 +10,7 @@ MEMORY_ONLY = "memory only: the least that can hold this load at its design peak
 _TENTHS_OF_KW = "0.1 kW"
 
 
-def systems_bought(plan: Plan) -> str:
+def systems_bought(plan: Plan | PlanInBrief) -> str:
     """Systems by kind: `19 x hgx-b300-8, 2 x gb300-nvl72`."""
     return ", ".join(f"{thousands(count)} x {name}" for name, count in plan.systems)
 
@@ -18,8 +18,17 @@ def systems_bought(plan: Plan) -> str:
 def headline(plan: Plan) -> str:
     """Pods, systems by kind, GPUs and nameplate kW of the systems."""
     totals = plan.totals
-    parts = [plural(totals.pods, "Pod"), systems_bought(plan), plural(totals.gpus, "GPU")]
-    return ", ".join(part for part in parts if part) + f", {kw(totals.nameplate_kw)} nameplate"
+    return _bought(totals.pods, systems_bought(plan), totals.gpus, totals.nameplate_kw)
+
+
+def in_brief(plan: PlanInBrief) -> str:
+    """The same of another plan."""
+    return _bought(plan.pods, systems_bought(plan), plan.gpus, plan.nameplate_kw)
+
+
+def _bought(pods: int, systems: str, gpus: int, nameplate_kw: Fraction) -> str:
+    parts = [plural(pods, "Pod"), systems, plural(gpus, "GPU")]
+    return ", ".join(part for part in parts if part) + f", {kw(nameplate_kw)} nameplate"
 
 
 def stage_parts(stage: StageResult, amount: int) -> tuple[Fraction | int, str]:

@@ -114,7 +114,7 @@ def balance_sentences(plan: Plan, lines: tuple[BillLine, ...]) -> list[str]:
 
 def clock_sentences(plan: Plan) -> list[str]:
     """Whether the clock stopped the search (decision 9)."""
-    return [] if plan.reproducible else ["stopped by the clock: another run may find another plan"]
+    return [] if plan.reproducible else ["stopped by the clock: another run may come to another answer"]
 
 
 def policy_sentence(plan: Plan) -> str:

@@ -18,6 +18,7 @@ from sizing.report.grid import Column, bullets, paragraph, table
 from sizing.report.holdings import gpus_decomposed, holdings
 from sizing.report.memory_lines import MemoryLine, memory_lines
 from sizing.report.pod_use import idle_sentences, pod_sentences
+from sizing.report.sensitivity import sensitivity_sentences
 from sizing.report.text import NOT_GIVEN, amount, visible
 from sizing.units.amounts import gb, gib, percent, thousands
 
@@ -169,6 +170,7 @@ def _limits(limits: Sequence[Limit]) -> str:
 def _to_know(plan: Plan) -> list[str]:
     return [
         *clock_sentences(plan),
+        *sensitivity_sentences(plan),
         policy_sentence(plan),
         *assumption_sentences(plan),
         *weak_nameplates(plan),

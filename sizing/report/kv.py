@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import floor, log10
 
 from sizing.facility.estimate import Home, KvEstimate
 from sizing.report.grid import Column, bullets, paragraph, table
@@ -46,7 +47,7 @@ def _answer(found: KvEstimate) -> str:
     name = f"{load.model.name} ({load.weights.name} weights, {load.kv_precision.name} KV)"
     longest = max(exact.sequences, key=lambda cost: cost.context)
     if found.home is None:
-        size = f"{_tokens(longest.context)} takes {gib(longest.bytes)} ({gb(longest.bytes)})"
+        size = f"{_tokens(longest.context)} takes {_in(GIB, longest.bytes)} GiB ({_in(GB, longest.bytes)} GB)"
         return f"{name}: one sequence of {size} of KV cache on {found.layout}"
     where = f"{name} on {found.home.system.name}"
     chosen = ", the layout that holds most tokens per GPU" if found.layout_chosen else ""
@@ -182,18 +183,17 @@ def _cells(found: KvEstimate) -> str:
         cells = found.exact.cells[position * len(counts) : (position + 1) * len(counts)]
         held = [f"{cost.fits:,}"] if cost.fits is not None else []
         rows.append(
-            [f"{cost.context:,}", _in_gib(cost.bytes), *held]
-            + [f"{_in_gib(cell.bytes)} {UNFIT if cell.fits is False else ' '}" for cell in cells]
+            [f"{cost.context:,}", _in(GIB, cost.bytes), *held]
+            + [f"{_in(GIB, cell.bytes)} {UNFIT if cell.fits is False else ' '}" for cell in cells]
         )
     legend = f"\n{UNFIT} does not fit into one replica" if with_system else ""
     return f"KV cache in GiB by context and sequences at once\n{table(columns, rows)}{legend}"
 
 
-def _in_gib(size: int) -> str:
-    """GiB with at least three digits that count: `0.141`, `1.25`, `40.0`, `1,280`."""
-    value = size / GIB
-    decimals = next((decimals for decimals, bound in enumerate((100, 10, 1)) if value >= bound), 3)
-    return f"{value:,.{decimals}f}"
+def _in(unit: int, size: int) -> str:
+    """Bytes in GB or GiB with three digits that count, or all before the point: `0.141`, `1.25`, `40.0`, `1,280`."""
+    value = size / unit
+    return f"{value:,.{max(0, 2 - floor(log10(value)))}f}"
 
 
 def _crossover(found: KvEstimate) -> Iterator[str]:

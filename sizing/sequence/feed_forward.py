@@ -82,7 +82,8 @@ class Experts(FeedForward):
     `expert_bias` one per output of each expert's projections (gpt-oss). Without `gated` an expert has two projections.
     `latent` is the width that routed experts work in where it is not the model's: a projection into it and one out of
     it stand before and behind them, `latent_norm` a norm between (Nemotron-3 Super, Kimi-K3). `shared_gate` is a gate
-    on the shared experts (Qwen2-MoE). `identity_experts` are routed to and have no weights (LongCat).
+    on the shared experts (Qwen2-MoE). `identity_experts` are routed to and have no weights: on
+    average a token uses so many fewer (LongCat).
     `dense_intermediate` is the width of a gated MLP that every token passes beside the experts (Gemma 4, Arctic).
     """
 
@@ -102,11 +103,12 @@ class Experts(FeedForward):
     def tensors(self, hidden: int) -> tuple[Tensors, ...]:
         width = hidden if self.latent is None else self.latent
         routed = self.experts + self.identity_experts
+        active = self.active_experts * self.experts // routed
         one = _mlp(width, self.intermediate, self.gated)
         bias = _biases(width, self.intermediate, self.gated) * self.expert_bias
         return (
-            Tensors(Role.ROUTED_EXPERTS, one, self.experts, self.active_experts),
-            Tensors(Role.ROUTED_EXPERT_BIASES, bias, self.experts, self.active_experts),
+            Tensors(Role.ROUTED_EXPERTS, one, self.experts, active),
+            Tensors(Role.ROUTED_EXPERT_BIASES, bias, self.experts, active),
             Tensors(Role.SHARED_EXPERTS, _mlp(hidden, self.shared_intermediate, self.gated)),
             Tensors(Role.FEED_FORWARD, _mlp(hidden, self.dense_intermediate, True)),
             Tensors(Role.EXPERT_PROJECTIONS, 0 if self.latent is None else 2 * hidden * self.latent),

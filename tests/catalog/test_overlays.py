@@ -229,7 +229,7 @@ def test_mistakes_of_a_system(tmp_path: Path, entry: str, line: int, what: str, 
 @pytest.mark.parametrize(
     ("old", "new", "path", "what"),
     [
-        ("kind: full", "kind: lightning", "layers[0].attention", "kind 'lightning' is not known"),
+        ("kind: full", "kind: fall", "layers[0].attention", "kind 'fall' is not known"),
         ("kind: full, ", "", "layers[0].attention.kind", "missing"),
         ("kv_heads: 8", "kv_head: 8", "layers[0].attention.kv_heads", "missing"),
         ("kv_heads: 8", "kv_heads: 7", "layers[0].attention", "32 query heads cannot share 7 KV heads"),

@@ -308,7 +308,7 @@ def test_text_of_what_does_not_fit(text) -> None:
 
 def test_text_without_a_system(text) -> None:
     said = text("gpt-oss-120b")
-    assert "one sequence of 131,072 tokens takes 4.5 GiB (4.8 GB)" in said
+    assert "one sequence of 131,072 tokens takes 4.50 GiB (4.84 GB)" in said
     assert "exact: 116,829,156,672 parameters in mxfp4" in said
     assert "does not fit" not in said
 

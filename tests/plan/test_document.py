@@ -19,8 +19,8 @@ DOCUMENT = plan_document(GOOD)
 
 KEYS = [
     *("schema", "status", "objective", "pods", "systems", "totals", "deployments", "classes", "tokens", "memory"),
-    *("limits", "placement", "assumptions", "reproducible", "rejected", "request", "catalog", "input_sha256"),
-    "version",
+    *("limits", "placement", "assumptions", "reproducible", "sensitivity", "rejected", "request", "catalog"),
+    *("input_sha256", "version"),
 ]
 
 REFUSED = NoPlan(

@@ -199,6 +199,10 @@ def random_instance(seed: int) -> Instance:
     systems = _systems(random)
     models = tuple(_model(random, f"model-{number}", systems[0]) for number in range(random.choice((1, 1, 2))))
     classes = _classes(random, systems, models)
+    split = random.random() < 0.15
+    if split:  # every way to split is tried: few sequences, and two classes with a choice
+        classes = tuple(replace(each, demand=min(each.demand, 4)) for each in classes)
+        classes = (*classes[:2], *(replace(each, weights=each.weights[:1], kv=each.kv[:1]) for each in classes[2:]))
     instance = Instance(
         systems=systems,
         models=models,
@@ -206,21 +210,22 @@ def random_instance(seed: int) -> Instance:
         reserve=random.choice(((0, 1), (1, 10), (1, 10), (1, 20))),
         spare=random.choice((0, 0, 0, 1)),
         mixed=random.random() < 0.4,
-        split=random.random() < 0.15,
+        split=split,
         basis=random.choice(("provisioned", "installed")),
         objective=_objective(random),
     )
     instance = replace(instance, sites=_sites(random, systems))
-    if random.random() < 0.3:
-        instance = replace(instance, supply=((random.choice(systems).name, random.randint(0, 3)),))
-    return instance
+    scarce = random.choice(((), (), (), systems[:1], systems))
+    return replace(instance, supply=tuple((system.name, random.choice((0, 1, 1, 2))) for system in scarce))
 
 
 def _objective(random: Random) -> tuple[str, ...]:
-    if random.random() < 0.5:
+    if random.random() < 0.35:
         return STAGES[:5]
     stages = list(STAGES)
     random.shuffle(stages)
+    if random.random() < 0.5:  # what often takes systems of several kinds
+        stages.sort(key=lambda stage: stage not in {"power", "gpus"})
     return tuple(stages[: random.randint(1, 6)])
 
 
@@ -228,7 +233,7 @@ def _systems(random: Random) -> tuple[SystemCase, ...]:
     found = []
     for number in range(random.choice((1, 2, 2, 3))):
         domain_gpus, domains = random.choice((1, 2, 4, 4, 8, 8, 9)), random.choice((1, 1, 1, 2))
-        power = domain_gpus * domains * random.randint(8, 20) + random.randint(0, 30)
+        power = domain_gpus * domains * random.randint(10, 14) + random.randint(0, 9)
         found.append(
             SystemCase(
                 name=f"system-{number}",
@@ -260,10 +265,10 @@ def _classes(random: Random, systems: Sequence[SystemCase], models: Sequence[Mod
     for number in range(count):
         model, system = random.choice(models), random.choice(systems)
         rest, expert = parameters(model)
-        gpus = random.choice([size for size in (1, 2, 4, 8) if size <= system.domain_gpus])
+        gpus = random.choice([size for size in (1, 2, 4, 8, 8, 8) if size <= system.domain_gpus])
         room = gpus * system.hbm_gb * GB * 9 // 10 - 2 * (rest + LAYERS * model.experts * expert)
         per_token = 4 * LAYERS * HEAD_DIM * max(model.kv_heads, gpus)
-        fit = random.randint(2, 20)
+        fit = 2 + int(19 * random.random() ** 2)
         context = max(1, max(room, system.hbm_gb * GB // 4) // (fit * per_token))
         if random.random() < 0.3:
             context = max(1, context // 256) * 256
@@ -285,10 +290,10 @@ def _sites(random: Random, systems: Sequence[SystemCase]) -> tuple[SiteCase, ...
     for name in ("north", "south")[: random.choice((1, 1, 1, 2))]:
         gpus, power = random.choice(systems).gpus, random.choice(systems).power
         site = SiteCase(name)
-        if random.random() < 0.5:  # Pods of a few systems
+        if random.random() < 0.7:  # Pods of a few systems
             site = replace(
                 site,
-                slots=gpus * random.randint(1, 3) + random.randint(0, 4),
+                slots=gpus * random.choice((1, 1, 2, 3)) + random.randint(0, 4),
                 pod_power=random.choice((10_000, power * random.randint(1, 3) + random.randint(0, 50))),
                 balance=random.choice((0, 0, 5)),
             )

@@ -127,10 +127,7 @@ def decoder(style: Style) -> Family:
         inner = feed_forward(config, style)
         return model(
             config,
-            [
-                Layer(layer.attention, inner, layer.norms)
-                for layer in self_attentions(config, style, cut, layers)
-            ],
+            [Layer(layer.attention, inner, layer.norms) for layer in self_attentions(config, style, cut, layers)],
             tied_by_default=style.tied,
             final_norms=style.norm if style.final_norm is None else style.final_norm,
             extra=(head_bias(config),) if style.head_bias(config) else (),
@@ -177,9 +174,7 @@ def slides_on_even(config: Configuration) -> TypeRule:
 
 
 ALL_BIASES = key("use_bias", True)
-LLAMA = Style(
-    qkv_bias=key("attention_bias"), output_bias=key("attention_bias"), mlp_bias=key("mlp_bias"), norms=2
-)
+LLAMA = Style(qkv_bias=key("attention_bias"), output_bias=key("attention_bias"), mlp_bias=key("mlp_bias"), norms=2)
 LAYER_NORM = Style(norm=2, gated=False, qkv_bias=yes, output_bias=yes, mlp_bias=yes)
 
 
@@ -195,9 +190,7 @@ def gpt2(config: Configuration) -> Parts:
     cut = heads(config, hidden, kv=1 if multi_query else None)
     inner = mlp(config.count_or(4 * hidden, *INTERMEDIATE, least=1), gated=False, bias=True)
     layer = Layer(
-        attention(
-            None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=True, output_bias=True
-        ),
+        attention(None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=True, output_bias=True),
         inner,
         norms=4,
     )
@@ -319,7 +312,9 @@ def gpt_neo(config: Configuration) -> Parts:
 def chatglm(config: Configuration) -> Parts:
     """ChatGLM2, ChatGLM3 and GLM-4 of remote code: `multi_query_group_num` KV heads with `multi_query_attention`."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
-    cut = heads(config, hidden, kv=None if config.flag("multi_query_attention") else config.count("num_attention_heads"))
+    cut = heads(
+        config, hidden, kv=None if config.flag("multi_query_attention") else config.count("num_attention_heads")
+    )
     bias = config.flag("add_bias_linear")
     norm = 1 if config.flag("rmsnorm", True) else 2
     layer = Layer(
@@ -416,3 +411,8 @@ def apertus(config: Configuration) -> Parts:
     return Parts(
         parts.hidden, parts.vocabulary, parts.tied, parts.layers, parts.context_limit, parts.final_norms, learned
     )
+
+
+def per_head_biased(cut: Heads) -> int:
+    """The same with a bias each."""
+    return 4 * cut.dim

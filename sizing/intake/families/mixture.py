@@ -6,8 +6,14 @@ Which layers, under which names, and what stands beside the experts differs by f
 from collections.abc import Callable
 
 from sizing.intake.configuration import Configuration
-from sizing.intake.families.dense import LLAMA, Style, fixed, key, no, per_head, per_width, self_attentions, when, yes
-from sizing.intake.families.dense import slides_everywhere, slides_late
+from sizing.intake.families.dense import (
+    LLAMA,
+    Style,
+    per_head,
+    self_attentions,
+    slides_everywhere,
+    yes,
+)
 from sizing.intake.families.pieces import (
     EXPERTS,
     HIDDEN,
@@ -16,12 +22,10 @@ from sizing.intake.families.pieces import (
     experts,
     head_bias,
     heads,
-    limit,
     mlp,
     model,
     mtp_count,
     shared_width,
-    tied,
 )
 from sizing.intake.parts import Family, Layer, Parts
 from sizing.sequence.feed_forward import FeedForward
@@ -56,6 +60,17 @@ def by_step(config: Configuration, layers: int) -> frozenset[int]:
     return frozenset(layer for layer in range(layers) if (layer + 1) % step == 0 and layer not in dense)
 
 
+def feed_forwards(
+    config: Configuration, layers: int, expertise: Expertise, which: Which, style: Style = LLAMA
+) -> list[FeedForward]:
+    """The feed-forward of every layer: experts where `which` says so, else an MLP of the style."""
+    sparse = which(config, layers)
+    routed = expertise(config) if sparse else None
+    dense = mlp(config.count(*INTERMEDIATE), style.gated, style.mlp_bias(config)) if len(sparse) < layers else None
+    chosen = (routed if layer in sparse else dense for layer in range(layers))
+    return [inner for inner in chosen if inner is not None]
+
+
 def mixture(style: Style, expertise: Expertise, which: Which = all_layers, mtp_repeats: bool | None = None) -> Family:
     """The family of a style with experts in the layers that `which` names.
 
@@ -66,14 +81,9 @@ def mixture(style: Style, expertise: Expertise, which: Which = all_layers, mtp_r
     def family(config: Configuration) -> Parts:
         hidden, layers = config.count(*HIDDEN), config.layer_count()
         cut = heads(config, hidden)
-        sparse = which(config, layers)
-        routed = expertise(config) if sparse else None
-        dense = mlp(config.count(*INTERMEDIATE), style.gated, style.mlp_bias(config)) if len(sparse) < layers else None
-        found = [
-            Layer(layer.attention, inner, layer.norms)
-            for index, layer in enumerate(self_attentions(config, style, cut, layers))
-            if (inner := routed if index in sparse else dense) is not None
-        ]
+        inner = feed_forwards(config, layers, expertise, which, style)
+        mixers = self_attentions(config, style, cut, layers)
+        found = [Layer(layer.attention, width, layer.norms) for layer, width in zip(mixers, inner, strict=True)]
         count = 0 if mtp_repeats is None else mtp_count(config)
         return model(
             config,
@@ -81,7 +91,7 @@ def mixture(style: Style, expertise: Expertise, which: Which = all_layers, mtp_r
             tied_by_default=style.tied,
             final_norms=style.norm if style.final_norm is None else style.final_norm,
             extra=(head_bias(config),) if style.head_bias(config) else (),
-            mtp=[found[-1]] * count if found else (),
+            mtp=found[-1:] * count,
             mtp_extra=mtp_outer(config, hidden, bool(mtp_repeats)) * count,
         )
 
@@ -211,7 +221,9 @@ def _hunyuan_experts(config: Configuration, layers: int) -> list[FeedForward]:
     active = config.per_layer(layers, "moe_topk", "num_experts_per_tok")
     widths = config.per_layer(layers, "moe_intermediate_size", "intermediate_size")
     mixed = config.flag("use_mixed_mlp_moe", True)
-    shared = config.per_layer(layers, "num_shared_expert") if mixed and config.has("num_shared_expert") else [0] * layers
+    shared = (
+        config.per_layer(layers, "num_shared_expert") if mixed and config.has("num_shared_expert") else [0] * layers
+    )
     first = config.count_or(0, "moe_layer_num_skipped")
     return [
         dense

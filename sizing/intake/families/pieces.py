@@ -73,10 +73,14 @@ def heads(config: Configuration, hidden: int, *, kv: int | None = None) -> Heads
 
 def check_heads(config: Configuration, query: int, kv: int, key: str = KV_HEADS[0]) -> None:
     if query % kv:
-        config.refuse(f"{query} query heads cannot share {kv} KV heads", key, kv, "KV heads that divide the query heads")
+        config.refuse(
+            f"{query} query heads cannot share {kv} KV heads", key, kv, "KV heads that divide the query heads"
+        )
 
 
-def layer_types(config: Configuration, layers: int, default: TypeRule, known: dict[str, str] | None = None) -> list[str]:
+def layer_types(
+    config: Configuration, layers: int, default: TypeRule, known: dict[str, str] | None = None
+) -> list[str]:
     """The type of every layer: `layer_types` where the file has it, else by the family's rule."""
     found = config.types(layers, "layer_types", LAYER_TYPES if known is None else known)
     return [default(layer) for layer in range(layers)] if found is None else found

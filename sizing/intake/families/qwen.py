@@ -1,13 +1,13 @@
 """Qwen with gated delta net: three of four layers keep a state, the fourth keeps tokens (Qwen3-Next, Qwen3.5)."""
 
+from dataclasses import replace
+
 from sizing.intake.configuration import Configuration
-from sizing.intake.families.mixture import by_step, gated_shared
-from sizing.intake.families.pieces import HIDDEN, INTERMEDIATE, heads, layer_types, mlp, model, mtp_count
+from sizing.intake.families.mixture import by_step, feed_forwards, gated_shared, mtp_outer
+from sizing.intake.families.pieces import HIDDEN, heads, layer_types, model
 from sizing.intake.parts import Layer, Parts
-from sizing.sequence.feed_forward import FeedForward
 from sizing.sequence.heads import FullAttention
 from sizing.sequence.recurrent import GatedDeltaNet
-from sizing.sequence.tensors import Role, copied
 
 LINEAR = "linear"
 FULL = "full"
@@ -39,16 +39,16 @@ def delta_net(config: Configuration, bits: int) -> GatedDeltaNet:
 
 
 def qwen3_next(config: Configuration) -> Parts:
-    """Qwen3-Next: vLLM keeps its states in 16 bits, as no key says otherwise."""
-    return _hybrid(config, state_bits(config, "mamba_ssm_dtype", default=16))
+    """Qwen3-Next: states in 16 bits, as no key says otherwise; one layer for multi-token prediction, never stated."""
+    return _hybrid(config, state_bits(config, "mamba_ssm_dtype", default=16), mtp_by_default=1)
 
 
 def qwen3_5(config: Configuration) -> Parts:
     """Qwen3.5 and later: vLLM keeps their states as `mamba_ssm_dtype` says, 32 bits."""
-    return _hybrid(config, state_bits(config, "mamba_ssm_dtype", default=32))
+    return _hybrid(config, state_bits(config, "mamba_ssm_dtype", default=32), mtp_by_default=0)
 
 
-def _hybrid(config: Configuration, bits: int) -> Parts:
+def _hybrid(config: Configuration, bits: int, mtp_by_default: int) -> Parts:
     """Attention with an output gate every `full_attention_interval`-th layer, norms per head."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut = heads(config, hidden)
@@ -64,19 +64,13 @@ def _hybrid(config: Configuration, bits: int) -> Parts:
         output_bias=bias,
         gate_width=cut.query * cut.dim * config.flag("attn_output_gate", True),
     )
-    sparse = by_step(config, layers)
-    routed = gated_shared(config) if sparse else None
-    dense = mlp(config.count(*INTERMEDIATE)) if len(sparse) < layers else None
-
-    def inner(layer: int) -> FeedForward:
-        found = routed if layer in sparse else dense
-        return found or mlp(1)
-
-    linear = delta_net(config, bits) if LINEAR in types else None
-    found = [Layer(full if name == FULL else linear or full, inner(index)) for index, name in enumerate(types)]
-    count = mtp_count(config)
-    outer = (copied(Role.SMALL, 2 * hidden * hidden), copied(Role.NORM, 3 * hidden))
-    return model(config, found, mtp=[Layer(full, inner(layers - 1))] * count, mtp_extra=outer if count else ())
-
-
-__all__ = ["delta_net", "qwen3_5", "qwen3_next", "state_bits"]
+    inner = feed_forwards(config, layers, gated_shared, by_step)
+    linear = delta_net(config, bits)
+    found = [Layer(full if name == FULL else linear, width) for name, width in zip(types, inner, strict=True)]
+    count = config.count_or(mtp_by_default, "num_nextn_predict_layers", "mtp_num_hidden_layers")
+    return model(
+        config,
+        found,
+        mtp=[replace(found[-1], attention=full)] * count,
+        mtp_extra=mtp_outer(config, hidden, False) * count,
+    )

@@ -15,6 +15,7 @@ from sizing.report.holdings import gpus_decomposed, holdings
 from sizing.report.page import Column, Page, Row
 from sizing.report.pod_use import idle_sentences, pod_sentences
 from sizing.report.reported import Reported
+from sizing.report.sensitivity import sensitivity_sentences
 from sizing.report.styles import Style
 from sizing.report.text import NOT_GIVEN, UNKNOWN
 from sizing.units.amounts import GIB
@@ -80,6 +81,7 @@ def write(page: Page, reported: Reported) -> None:
         "To know",
         [
             *clock_sentences(plan),
+            *sensitivity_sentences(plan),
             policy_sentence(plan),
             *assumption_sentences(plan),
             *weak_nameplates(plan),

@@ -1,0 +1,33 @@
+"""`sizing verify`: whether a plan document is right, worked out anew against the catalog at hand."""
+
+from pathlib import Path
+
+import click
+
+WRONG = 5
+
+
+@click.command()
+@click.argument("plan", metavar="PLAN.json", type=click.Path(path_type=Path))
+@click.option(
+    "--catalog",
+    "folders",
+    multiple=True,
+    metavar="DIR",
+    help="Entries that add to the shipped ones, or change them by name. May be repeated.",
+)
+def verify(plan: Path, folders: tuple[str, ...]) -> int:
+    """Check a plan that `solve --json` wrote, against the catalog at hand.
+
+    Reads the request in it again, works every figure out anew, checks every limit, and says what is wrong and where.
+    Needs no solver; bounds are as the search told them.
+
+    Exit codes: 0 the plan holds; 2 no document of a plan; 5 the plan is wrong.
+    """
+    from sizing.catalog.catalog import Catalog
+    from sizing.plan.verify import verify_file
+    from sizing.report.verify import verdict_report
+
+    verdict = verify_file(plan, Catalog([Path(folder) for folder in folders]))
+    click.echo(verdict_report(verdict, str(plan)), nl=False)
+    return WRONG if verdict.findings else 0

@@ -1,0 +1,213 @@
+"""Families with a rule of their own: gpt-oss, MiniMax-M3, MiMo, Step 3.5 and 3.7."""
+
+from sizing.intake.configuration import Configuration
+from sizing.intake.families.dense import slides_late, slides_on_even
+from sizing.intake.families.mixture import counted_shared, feed_forwards, from_first, gpt_oss_experts, mtp_outer
+from sizing.intake.families.pieces import (
+    FULL,
+    HEADS,
+    HIDDEN,
+    SLIDING,
+    Heads,
+    always,
+    attention,
+    check_heads,
+    experts,
+    heads,
+    layer_types,
+    mlp,
+    model,
+    mtp_count,
+    windows,
+)
+from sizing.intake.parts import Layer, Parts
+from sizing.sequence.feed_forward import FeedForward
+from sizing.sequence.heads import FullAttention, IndexedAttention
+
+
+def gpt_oss(config: Configuration) -> Parts:
+    """gpt-oss: even layers slide; a learned sink per head, biases everywhere, also on experts and router."""
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    cut, bias = heads(config, hidden), config.flag("attention_bias", True)
+    inner = gpt_oss_experts(config)
+    types = layer_types(config, layers, slides_on_even(config))
+    found = [
+        Layer(
+            attention(
+                window,
+                query_heads=cut.query,
+                kv_heads=cut.kv,
+                head_dim=cut.dim,
+                qkv_bias=bias,
+                output_bias=bias,
+                sinks=True,
+            ),
+            inner,
+        )
+        for window in windows(config, types)
+    ]
+    return model(config, found)
+
+
+def mimo(config: Configuration) -> Parts:
+    """MiMo-7B: Qwen2 with a layer for multi-token prediction, which repeats nothing."""
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    cut = heads(config, hidden)
+    inner = mlp(config.count("intermediate_size"))
+    types = layer_types(config, layers, slides_late(config))
+    found = [
+        Layer(attention(window, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=True), inner)
+        for window in windows(config, types)
+    ]
+    count = mtp_count(config)
+    return model(config, found, mtp=found[-1:] * count, mtp_extra=mtp_outer(config, hidden, False) * count)
+
+
+def mimo_v2(config: Configuration) -> Parts:
+    """MiMo-V2: `hybrid_layer_pattern` has 1 where a layer slides; sliding layers have heads of their own (`swa_*`).
+
+    Keys are wider than values. `attention_chunk_size` means nothing here: no layer is chunked (kv_rules 2.6).
+    """
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    query = config.count(*HEADS)
+    wide = Heads(query, config.count_or(query, "num_key_value_heads", least=1), config.count("head_dim"))
+    local = Heads(
+        config.count_or(query, "swa_num_attention_heads", least=1),
+        config.count_or(wide.kv, "swa_num_key_value_heads", least=1),
+        config.count_or(wide.dim, "swa_head_dim", least=1),
+    )
+    check_heads(config, wide.query, wide.kv)
+    check_heads(config, local.query, local.kv, "swa_num_key_value_heads")
+    value = config.count_or(wide.dim, "v_head_dim", least=1)
+    local_value = config.count_or(value, "swa_v_head_dim", least=1)
+    slides = config.counts("hybrid_layer_pattern", layers)
+    types = (
+        [SLIDING if on else FULL for on in slides] if slides is not None else layer_types(config, layers, always(FULL))
+    )
+    bias = config.flag("attention_bias")
+    inner = feed_forwards(config, layers, counted_shared, from_first)
+
+    def mixer(window: int | None) -> FullAttention:
+        cut, of_value = (wide, value) if window is None else (local, local_value)
+        name = "add_full_attention_sink_bias" if window is None else "add_swa_attention_sink_bias"
+        return attention(
+            window,
+            query_heads=cut.query,
+            kv_heads=cut.kv,
+            head_dim=cut.dim,
+            value_head_dim=of_value,
+            qkv_bias=bias,
+            sinks=config.flag(name, window is not None),
+        )
+
+    found = [Layer(mixer(window), width) for window, width in zip(windows(config, types), inner, strict=True)]
+    return model(config, found)
+
+
+def minimax_m3(config: Configuration) -> Parts:
+    """MiniMax-M3: heads kept in full, and an index key in the layers that `sparse_attention_freq` names."""
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    cut = heads(config, hidden)
+    fields = {
+        "query_heads": cut.query,
+        "kv_heads": cut.kv,
+        "head_dim": cut.dim,
+        "qk_norm": 2 * cut.dim * config.flag("use_qk_norm", True),
+        "gate_width": cut.query * cut.dim * config.flag("attention_output_gate"),
+    }
+    full = FullAttention(**fields)
+    indexed, at = full, [0] * layers
+    sparse = config.inner("sparse_attention_config")
+    if sparse is not None and sparse.flag("use_sparse_attention", True):
+        indexed = IndexedAttention(
+            index_heads=sparse.count("sparse_num_index_heads"),
+            index_head_dim=sparse.count("sparse_index_dim"),
+            **fields,
+        )
+        at = sparse.counts("sparse_attention_freq", layers) or [1] * layers
+    width = config.count("intermediate_size", "moe_intermediate_size")
+    routed = from_first(config, layers)
+    inner_sparse = experts(
+        config,
+        intermediate=width,
+        shared_intermediate=config.count_or(0, "shared_intermediate_size") * config.count_or(1, "n_shared_experts"),
+        router_bias=config.flag("use_routing_bias", True),
+    )
+    inner_dense: FeedForward = mlp(config.count("dense_intermediate_size")) if len(routed) < layers else inner_sparse
+    found = [
+        Layer(indexed if at[layer] else full, inner_sparse if layer in routed else inner_dense)
+        for layer in range(layers)
+    ]
+    return model(config, found)
+
+
+def step3p5(config: Configuration) -> Parts:
+    """Step 3.5 and 3.7: sliding layers may have heads of their own (`attention_other_setting`), a gate per head.
+
+    Experts are in the layers that `moe_layers_enum` names, or from `first_k_dense_replace` on, beside a shared expert.
+    """
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    wide = heads(config, hidden)
+    other = config.inner("attention_other_setting")
+    local = wide if other is None else heads(other, hidden)
+    types = layer_types(config, layers, always(FULL))
+    gated = config.flag("use_head_wise_attn_gate", True)
+    enumerated = config.text("moe_layers_enum") if isinstance(config.raw("moe_layers_enum"), str) else None
+    if enumerated is not None:
+        numbers = [int(part) for part in enumerated.split(",") if part.strip().isdigit()]
+        routed = frozenset(number for number in numbers if number < layers)
+    else:
+        routed = from_first(config, layers)
+    shared = config.count_or(0, "share_expert_dim", "share_expert_dims")
+    inner_sparse = experts(config, shared_intermediate=shared, router_bias=config.flag("use_moe_router_bias", True))
+    inner_dense: FeedForward = mlp(config.count("intermediate_size")) if len(routed) < layers else inner_sparse
+
+    def mixer(window: int | None) -> FullAttention:
+        cut = wide if window is None else local
+        return attention(
+            window,
+            query_heads=cut.query,
+            kv_heads=cut.kv,
+            head_dim=cut.dim,
+            qk_norm=2 * cut.dim,
+            gate_width=cut.query * gated,
+        )
+
+    found = [
+        Layer(mixer(window), inner_sparse if layer in routed else inner_dense)
+        for layer, window in enumerate(windows(config, types))
+    ]
+    return model(config, found)
+
+
+def bailing(config: Configuration) -> Parts:
+    """Ling and Ring (Bailing MoE): experts from `first_k_dense_replace` on beside shared ones.
+
+    `use_qkv_bias` and `use_bias` put biases on the projections; `use_qk_norm` and the second version norm every head;
+    `moe_router_enable_expert_bias` corrects the router.
+    """
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    cut = heads(config, hidden)
+    width = config.count("moe_intermediate_size")
+
+    def expertise(inner: Configuration) -> FeedForward:
+        shared = inner.count_or(width, "moe_shared_expert_intermediate_size", least=1)
+        return experts(
+            inner,
+            shared_intermediate=shared * inner.count_or(0, "num_shared_experts"),
+            router_bias=inner.flag("moe_router_enable_expert_bias"),
+        )
+
+    kind = attention(
+        None,
+        query_heads=cut.query,
+        kv_heads=cut.kv,
+        head_dim=cut.dim,
+        qk_norm=2 * cut.dim * config.flag("use_qk_norm"),
+        qkv_bias=config.flag("use_qkv_bias"),
+        output_bias=config.flag("use_bias"),
+    )
+    inner = feed_forwards(config, layers, expertise, from_first)
+    found = [Layer(kind, width) for width in inner]
+    count = mtp_count(config)
+    return model(config, found, mtp=found[-1:] * count, mtp_extra=mtp_outer(config, hidden, False) * count)
