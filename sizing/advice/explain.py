@@ -9,7 +9,8 @@ from sizing.facility.site import Site
 from sizing.plan.choice import Choice
 from sizing.plan.plan import NoPlan, Relaxation, Status
 from sizing.program.deployments import Candidate, Options
-from sizing.program.objective import STAGES, use_of
+from sizing.program.objective import STAGES
+from sizing.program.elastic import use_of
 from sizing.program.exact import NotFound
 from sizing.program.search import Found, search
 from sizing.program.solver import Effort
@@ -113,7 +114,7 @@ def _limits_in_the_way(
     reasons, relaxations = [], []
     for limit in limits:
         lifted = without(request, limit)
-        found = search(lifted, candidates, effort, stages=(use_of(limit.name, limit.site), *STAGES.values()))
+        found = search(lifted, candidates, effort, stages=(use_of((limit.name, limit.site)), *STAGES.values()))
         if isinstance(found, Found):
             needed = _use(lifted, found.choice, limit)
             relaxations.append(Relaxation(limit.name, limit.site, limit.value, needed, limit.unit))

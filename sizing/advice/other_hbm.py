@@ -37,7 +37,7 @@ def other_hbm(plan: Plan, effort: Effort) -> tuple[OtherHbm, bool]:
     request = plan.request
     basis: HbmBasis = "driver" if request.policy.hbm == "label" else "label"
     usable = tuple(system for system in request.candidates if system.gpu.hbm_bytes(basis) is not None)
-    without = tuple(system.name for system in request.candidates if system not in usable)
+    without = tuple(sorted(system.name for system in request.candidates if system not in usable))
     own = brief_of_plan(plan)
     if not usable:
         return OtherHbm(basis, None, False, without), False
@@ -63,13 +63,17 @@ def _is_the_same(request: Request, asked: Request, own: PlanInBrief) -> bool:
 
 
 def _best(plan: Plan, own: PlanInBrief, asked: Request, effort: Effort) -> tuple[_Best | None, bool]:
-    """The best plan of `asked`, by arithmetic or else by a search as narrow as it may be; None: not settled."""
+    """The best plan of `asked`, by arithmetic or else by a search as narrow as it may be; None: not settled.
+
+    Where the plan itself is not proven there is no search: between two such plans a difference says nothing.
+    """
     candidates = enumerate_options(asked).candidates
     among = candidates
+    is_proven = plan.status is Status.OPTIMAL
     if _arithmetic_helps(asked, own):
-        kinds = kinds_of(own)
-        known_best: _Best | None = _Best(own, True)
-        if not _still_fits(plan, candidates):
+        kinds, still_fits = kinds_of(own), _still_fits(plan, candidates)
+        known_best: _Best | None = _Best(own, True) if still_fits else None
+        if not still_fits and is_proven:
             known_best, stopped = _searched(asked, _on(candidates, kinds), effort)
             if stopped:
                 return None, True
@@ -78,7 +82,7 @@ def _best(plan: Plan, own: PlanInBrief, asked: Request, effort: Effort) -> tuple
             if rivals is not None and not rivals:
                 return known_best, False
             among = candidates if rivals is None else _on(candidates, kinds | rivals)
-    return _searched(asked, among, effort)
+    return _searched(asked, among, effort) if is_proven else (None, False)
 
 
 def _searched(asked: Request, among: tuple[Candidate, ...], effort: Effort) -> tuple[_Best | None, bool]:

@@ -10,7 +10,7 @@ from math import lcm
 
 from sizing.advice.bounds import least
 from sizing.advice.brief import brief_of_choice, brief_of_plan, kw_range
-from sizing.plan.plan import Plan, PlanInBrief, PowerRanges, StageResult
+from sizing.plan.plan import Plan, PlanInBrief, PowerRanges, StageResult, Status
 from sizing.program.deployments import Candidate
 from sizing.program.formulation import Formulation
 from sizing.program.objective import STAGES, Stage, Terms
@@ -26,6 +26,9 @@ def power_ranges(plan: Plan, candidates: tuple[Candidate, ...], effort: Effort) 
     settled, stopped = True, False
     for among in _alternatives(plan, candidates):
         if _is_excluded(plan, own, sets_of(plan.request, among)):
+            continue
+        if plan.status is not Status.OPTIMAL:
+            settled = False  # where the plan itself is not proven, a further search would settle nothing
             continue
         other, is_settled, was_stopped = _other(plan, own, among, effort)
         settled, stopped = settled and is_settled, stopped or was_stopped

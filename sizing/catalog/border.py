@@ -47,6 +47,31 @@ def _field(parse: Callable[[Any], Any], accepted: str, **schema: Any) -> tuple[A
     return PlainValidator(parse), WithJsonSchema(described)
 
 
+def _ends(parse: Callable[[Any], Fraction], accepted: str, **schema: Any) -> tuple[Any, Any]:
+    """The marks of a field that takes one amount or a range [low, high], and gives both ends."""
+
+    def read(value: Any) -> tuple[Fraction, Fraction]:
+        if not isinstance(value, list | tuple):
+            return parse(value), parse(value)
+        if len(value) != 2:
+            raise NotAccepted(f"is a list of {len(value)}", f"{accepted}, or a range [low, high] of two")
+        low, high = (end(each) for each in value)
+        if low > high:
+            raise NotAccepted(f"is a range from {shown(value[0])} down to {shown(value[1])}", "[low, high]")
+        return low, high
+
+    def end(value: Any) -> Fraction:
+        try:
+            return parse(value)
+        except NotAccepted as error:
+            raise NotAccepted(f"end {shown(value)}: {error.what}", error.accepted, error.nearest) from None
+
+    one = {"description": accepted[0].upper() + accepted[1:] + ".", "type": "string", **schema}
+    return PlainValidator(read), WithJsonSchema(
+        {"anyOf": [one, {"type": "array", "items": one, "minItems": 2, "maxItems": 2}]}
+    )
+
+
 def _positive(value: Any) -> Any:
     if value <= 0:
         raise NotAccepted("must be more than 0", "a number above 0")
@@ -131,6 +156,18 @@ _DECIMAL = _field(
     minimum=0,
     pattern=_UNIT + "$",
 )
+PRICE_USD = _ends(  # marks a field that is given (low, high) in USD, equal where there is one price
+    quantities.parse_price_usd, quantities.PRICE_ACCEPTED, pattern=_UNIT + "USD$", examples=["415_000 USD"]
+)
+TARIFF_USD_PER_KWH = _ends(
+    quantities.parse_tariff_usd_per_kwh,
+    quantities.TARIFF_ACCEPTED,
+    pattern=_UNIT + "USD/[kM]Wh$",
+    examples=["0.08 USD/kWh"],
+)
+_YEARS = _field(
+    quantities.parse_years, quantities.YEARS_ACCEPTED, type="string", pattern=_UNIT + "years?$", examples=["4 years"]
+)
 _FLAG = _field(quantities.parse_flag, quantities.FLAG_ACCEPTED, type="boolean")
 
 Text = Annotated[str, PlainValidator(_text), WithJsonSchema({"type": "string", "maxLength": LONGEST_TEXT})]
@@ -151,6 +188,7 @@ PowerKw = Annotated[Fraction, *_POWER]
 MemoryBytes = Annotated[int, *_MEMORY]
 Decimal = Annotated[Fraction, *_DECIMAL]
 PositiveDecimal = Annotated[Fraction, *_DECIMAL, AfterValidator(_positive)]
+PositiveYears = Annotated[Fraction, *_YEARS, AfterValidator(_positive)]
 Flag = Annotated[bool, *_FLAG]
 GIVEN = BeforeValidator(_given)  # marks an optional key whose value, where the key is written, must not be left blank
 

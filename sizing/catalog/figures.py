@@ -27,6 +27,7 @@ UNITS = {
     "rack_units": "rack units",
     "gpu_slots": "GPUs",
     "pue": "",
+    "price_usd": "USD",
     "bits": "bits",
 }
 """Unit of a figure, by its key."""

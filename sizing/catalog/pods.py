@@ -38,6 +38,7 @@ class PodEntry(WithMissing):
     liquid_kw: DecimalFigure | None = None
     air_kw: DecimalFigure | None = None
     bill_rules: Name | None = None
+    price_usd: DecimalFigure | None = None
     note: Text = ""
     missing: Missing = Field(default_factory=dict)
 
@@ -59,4 +60,5 @@ def build(name: str, entry: PodEntry, bill_rules: BillRules | None) -> PodType:
         air_kw=optional_figure("air_kw", entry.air_kw),
         bill_rules=bill_rules,
         note=entry.note,
+        price_usd=optional_figure("price_usd", entry.price_usd),
     )

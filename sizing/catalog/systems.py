@@ -47,6 +47,7 @@ class SystemEntry(WithMissing):
     liquid_kw: DecimalFigure | None = None
     rack_units: CountFigure | None = None
     psu_upper_bound_kw: PositiveFigure | None = None
+    price_usd: DecimalFigure | None = None
     note: Text = ""
     missing: Missing = Field(default_factory=dict)
 
@@ -89,4 +90,5 @@ def build(name: str, entry: SystemEntry, gpu: Gpu) -> System:
         rack_units=optional_figure("rack_units", entry.rack_units),
         psu_upper_bound_kw=optional_figure("psu_upper_bound_kw", entry.psu_upper_bound_kw),
         note=entry.note,
+        price_usd=optional_figure("price_usd", entry.price_usd),
     )

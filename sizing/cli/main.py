@@ -29,9 +29,7 @@ COMMANDS = {
     "solve": LazyCommand("sizing.cli.solve", "solve", "Find the smallest facility that serves a workload."),
     "kv": LazyCommand("sizing.cli.kv", "kv", "Show what a model's cache costs and how much of it a system holds."),
     "catalog": LazyCommand("sizing.cli.catalog", "catalog", "List catalog entries, or show one with its sources."),
-    "verify": LazyCommand(
-        "sizing.cli.verify", "verify", "Check a plan that `solve --json` wrote, against the catalog at hand."
-    ),
+    "verify": LazyCommand("sizing.cli.verify", "verify", "Check a plan of `solve --json`, figure by figure."),
     "schema": LazyCommand("sizing.cli.schema", "schema", "Print the JSON Schema of a workload file."),
 }
 

@@ -17,10 +17,10 @@ WRONG = 5
     help="Entries that add to the shipped ones, or change them by name. May be repeated.",
 )
 def verify(plan: Path, folders: tuple[str, ...]) -> int:
-    """Check a plan that `solve --json` wrote, against the catalog at hand.
+    """Check a plan of `solve --json`, figure by figure.
 
-    Reads the request in it again, works every figure out anew, checks every limit, and says what is wrong and where.
-    Needs no solver; bounds are as the search told them.
+    Reads the request in it again, with the catalog at hand, works every figure out anew, checks every limit, and says
+    what is wrong and where. Needs no solver; bounds are as the search told them.
 
     Exit codes: 0 the plan holds; 2 no document of a plan; 5 the plan is wrong.
     """

@@ -28,6 +28,7 @@ class PodType:
     air_kw: Figure[Fraction] | None
     bill_rules: BillRules | None = None
     note: str = ""
+    price_usd: Figure[Fraction] | None = None
 
     @property
     def it_power_kw(self) -> Fraction:

@@ -9,7 +9,10 @@ from sizing.facility.pod import PodType
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """`pods` of one type, utility power, heat rejection; kW. `pod_liquid_kw` and `pod_air_kw` are per Pod."""
+    """`pods` of one type, utility power, heat rejection; kW. `pod_liquid_kw` and `pod_air_kw` are per Pod.
+
+    `installed_systems`, by name, and `installed_pods` stand there already: limits count them, purchases do not.
+    """
 
     name: str
     pod: PodType
@@ -21,6 +24,10 @@ class Site:
     pod_air_kw: Fraction | None = None
     installed_systems: Mapping[str, int] = field(default_factory=dict)
     installed_pods: int = 0
+
+    def installed(self, system: str) -> int:
+        """Systems of a kind that stand here already."""
+        return self.installed_systems.get(system, 0)
 
     @property
     def liquid_kw_per_pod(self) -> Fraction | None:

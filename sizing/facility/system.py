@@ -39,6 +39,7 @@ class System:
     rack_units: Figure[int] | None
     psu_upper_bound_kw: Figure[Fraction] | None = None
     note: str = ""
+    price_usd: Figure[Fraction] | None = None
 
     @property
     def gpus(self) -> int:

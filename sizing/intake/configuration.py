@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sizing.units.errors import BadInput, Problem, shown
-from sizing.units.names import nearest
 
 STAND_IN = 1
 MOST_LAYERS = 10_000
@@ -19,8 +18,8 @@ ABSENT = object()
 class Configuration:
     """One mapping of a configuration file.
 
-    `path` is where it stands in the file, `defaults` what absent keys mean; `taken` collects the keys for which a
-    default was used.
+    `path` is where it stands in the file, `defaults` what absent keys mean. `taken` collects the keys for which a
+    default was used, `read` those that were asked for.
     """
 
     def __init__(
@@ -38,6 +37,7 @@ class Configuration:
         self.problems: list[Problem] = [] if around is None else around.problems
         self.taken: list[str] = [] if around is None else around.taken
         self.around = around
+        self.read: set[str] = set()
 
     def name(self, key: str) -> str:
         """A key as a user would point at it."""
@@ -59,6 +59,7 @@ class Configuration:
 
     def raw(self, *keys: str) -> Any:
         """The value of the first of `keys` that is there and not null, else the class default, else ABSENT."""
+        self.read.update(keys)
         present = [key for key in keys if key in self.tree]
         for key in present:
             if self.tree[key] is not None:
@@ -189,8 +190,3 @@ class Configuration:
 
 def _list(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))
-
-
-def unknown_name(what: str, seen: str, known: Iterable[str], file: str, path: str) -> Problem:
-    """A name that nobody knows here, with the nearest that is known."""
-    return Problem(what, path, file or None, None, shown(seen), None, nearest(seen, known))

@@ -8,18 +8,22 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sizing.intake.architectures import ARCHITECTURES, MODEL_TYPES, NO_DECODERS, SAME_AS, WRAPPERS
-from sizing.intake.class_defaults import CLASS_DEFAULTS, SIZES
+from sizing.intake.aliases import ARCHITECTURES, NO_DECODERS, SAME_AS, WRAPPERS
+from sizing.intake.architectures import MODEL_TYPES
+from sizing.intake.class_defaults import class_defaults
 from sizing.intake.configuration import Configuration
 from sizing.intake.parts import Parts, blocks
 from sizing.intake.quantisation import Checkpoint, read_checkpoint
+from sizing.intake.towers import encoder_parameters
 from sizing.sequence.model import ModelShape
+from sizing.sequence.tensors import Role, Tensors
 from sizing.units.errors import BadInput, Problem, shown
 from sizing.units.names import nearest
 
 LARGEST_FILE_BYTES = 16 * 2**20
 NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config")
 UNSTATED_LIMIT = 2**20  # where a file states no longest sequence; the provenance says so
+BY_LAYER = "per_layer_config"
 QUANTISATION_FILE = "hf_quant_config.json"
 
 
@@ -74,11 +78,14 @@ def import_tree(
     root = Configuration(tree, file)
     config, model_type, rule = _resolve(root)
     parts = MODEL_TYPES[rule](config)
+    if config.tree.get(BY_LAYER) and BY_LAYER not in config.read:
+        config.refuse("is not read for this architecture", BY_LAYER)
     config.finish()
+    encoder = encoder_parameters(root, parts.hidden)
     checkpoint = read_checkpoint(root, config, parts, beside)
     config.finish()
     _keeps_something(config, parts, model_type)
-    shape, notes = _shape(parts, checkpoint, name)
+    shape, notes = _shape(parts, checkpoint, name, encoder or 0)
     provenance = Provenance(
         file=file,
         sha256=digest,
@@ -87,7 +94,7 @@ def import_tree(
         rule=rule,
         defaults=tuple(config.taken),
         kv_precision=checkpoint.kv_precision,
-        notes=(*_notes(root, config), *notes),
+        notes=(*_notes(root, config, encoder), *notes, *checkpoint.notes),
     )
     return ImportedModel(shape, provenance)
 
@@ -224,10 +231,7 @@ def _unknown(config: Configuration, model_type: str | None, architecture: str | 
 
 def _with_defaults(config: Configuration, model_type: str, rule: str) -> Configuration:
     """The same configuration with what absent keys mean; sizes only where it is nested."""
-    defaults = CLASS_DEFAULTS.get(model_type) or CLASS_DEFAULTS.get(rule) or {}
-    if config.around is None:
-        defaults = {key: value for key, value in defaults.items() if key not in SIZES}
-    config.defaults = defaults
+    config.defaults = class_defaults(model_type, rule, nested=config.around is not None)
     return config
 
 
@@ -239,7 +243,7 @@ def _keeps_something(config: Configuration, parts: Parts, model_type: str) -> No
         )
 
 
-def _shape(parts: Parts, checkpoint: Checkpoint, name: str) -> tuple[ModelShape, tuple[str, ...]]:
+def _shape(parts: Parts, checkpoint: Checkpoint, name: str, encoder: int) -> tuple[ModelShape, tuple[str, ...]]:
     notes = list(parts.notes)
     if parts.context_limit is None:
         notes.append(f"The file states no longest sequence; up to {UNSTATED_LIMIT:,} tokens are let pass.")
@@ -250,8 +254,8 @@ def _shape(parts: Parts, checkpoint: Checkpoint, name: str) -> tuple[ModelShape,
         )
     layers = len(parts.layers)
     shape = ModelShape(
-        name=name.split("/")[-1].lower(),
-        title=name.split("/")[-1],
+        name=name.rpartition("/")[2].lower(),
+        title=name.rpartition("/")[2],
         hidden=parts.hidden,
         vocabulary=parts.vocabulary,
         tied_embeddings=parts.tied,
@@ -263,17 +267,18 @@ def _shape(parts: Parts, checkpoint: Checkpoint, name: str) -> tuple[ModelShape,
         extra=parts.extra,
         mtp=blocks((layer, checkpoint.layer_bits(layers + index)) for index, layer in enumerate(parts.mtp)),
         mtp_extra=parts.mtp_extra,
+        encoders=(Tensors(Role.ENCODER, encoder),) if encoder else (),
         native_bits=checkpoint.bits,
     )
     return shape, tuple(notes)
 
 
-def _notes(root: Configuration, config: Configuration) -> tuple[str, ...]:
-    towers = [key for key in ("vision_config", "audio_config", "vision_tower") if key in root.tree]
-    notes = []
-    if config is not root or towers:
-        notes.append("Only the language model is counted, not what encodes images or sound.")
-    return tuple(notes)
+def _notes(root: Configuration, config: Configuration, encoder: int | None) -> tuple[str, ...]:
+    towers = [key for key in ("vision_config", "audio_config") if isinstance(root.tree.get(key), dict)]
+    if not towers and config is root:
+        return ()
+    beside = f"; the encoder of images beside it has {encoder:,} parameters" if encoder else ""
+    return (f"Only the language model is counted{beside}.",)
 
 
 def _name(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Under which names checkpoints keep the linear layers of a role: quantisation lists speak of names, the rest of roles."""
+"""Under which names checkpoints keep the linear layers of a role: lists of quantisers speak of names, not of roles."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +38,6 @@ STYLES: Mapping[Role, tuple[tuple[str, ...], ...]] = {
         *_under(("mixer",), ("up_proj", "down_proj")),
     ),
     Role.SHARED_EXPERTS: (
-        *_under(("mlp", "ffn", "block_sparse_moe", "mixer", "moe"), ()),
         *_under(
             tuple(
                 f"{block}.{name}"
@@ -56,14 +55,14 @@ STYLES: Mapping[Role, tuple[tuple[str, ...], ...]] = {
             _GATED,
             _NUMBERED,
         ),
-        ("experts",),
-        *_under(("experts.0",), _GATED),
     ),
     Role.EXPERT_PROJECTIONS: (
         *_under(("mixer",), ("fc1_latent_proj", "fc2_latent_proj")),
         *_under(("block_sparse_moe", "mlp"), ("routed_expert_down_proj", "routed_expert_up_proj")),
     ),
 }
+BESIDE = (("experts",), *_under(("experts.0",), _GATED))  # experts of a layer that has an MLP of its own beside them
+DRAFTS = "mtp."
 HEADS = ("lm_head", "head", "language_model.lm_head", "output", "embed_out")
 USUAL_PREFIXES = ("model.",)
 _PREFIX = re.compile(r"^(?P<prefix>(?:[A-Za-z_]\w*\.)*)layers\.")
@@ -75,12 +74,12 @@ def prefixes(patterns: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(found)) or USUAL_PREFIXES
 
 
-def names(role: Role, layer: int, before: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """The modules of a role in a layer, one tuple a style."""
+def names(role: Role, layer: int, before: Iterable[str], beside: bool = False) -> Iterator[tuple[str, ...]]:
+    """The modules of a role in a layer, one tuple a style. `beside` says that experts are not inside the MLP."""
+    styles = BESIDE if beside and role is Role.ROUTED_EXPERTS else STYLES.get(role, ())
     for prefix in before:
-        for style in STYLES.get(role, ()):
-            if style:
-                yield tuple(f"{prefix}layers.{layer}.{name}" for name in style)
+        for style in styles:
+            yield tuple(f"{prefix}layers.{layer}.{name}" for name in style)
 
 
 class Patterns:
@@ -104,10 +103,9 @@ class Patterns:
     def __contains__(self, name: str) -> bool:
         """Whether `name` is listed: itself, a module around it, or a part of its path."""
         parts = name.split(".")
-        for start in range(len(parts)):
-            for end in range(start + 1, len(parts) + 1):
-                if ".".join(parts[start:end]) in self._plain and (start == 0 or end - start < len(parts)):
-                    return True
+        spans = ((start, end) for start in range(len(parts)) for end in range(start + 1, len(parts) + 1))
+        if self._plain and any(".".join(parts[start:end]) in self._plain for start, end in spans):
+            return True
         return self._expression is not None and self._expression.match(name) is not None
 
 

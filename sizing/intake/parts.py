@@ -1,7 +1,7 @@
 """What a family's rule makes of a configuration: layers one by one, before equal ones are counted together."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from sizing.intake.configuration import Configuration
 from sizing.sequence.attention import AttentionKind
@@ -9,13 +9,15 @@ from sizing.sequence.feed_forward import FeedForward, NoFeedForward
 from sizing.sequence.model import Block, RoleBits
 from sizing.sequence.tensors import Tensors
 
+NOTHING = NoFeedForward()
+
 
 @dataclass(frozen=True, slots=True)
 class Layer:
     """One layer, as `Block` has it but for the count."""
 
     attention: AttentionKind
-    feed_forward: FeedForward = NoFeedForward()
+    feed_forward: FeedForward = NOTHING
     norms: int = 2
     also: tuple[AttentionKind, ...] = ()
     extra: tuple[Tensors, ...] = ()
@@ -34,10 +36,7 @@ class Parts:
     extra: tuple[Tensors, ...] = ()
     mtp: tuple[Layer, ...] = ()
     mtp_extra: tuple[Tensors, ...] = ()
-    notes: tuple[str, ...] = field(default=())
-
-    def with_notes(self, *notes: str) -> "Parts":
-        return replace(self, notes=(*self.notes, *notes))
+    notes: tuple[str, ...] = ()
 
 
 Family = Callable[[Configuration], Parts]

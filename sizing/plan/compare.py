@@ -7,7 +7,6 @@ from typing import Any
 from sizing.units.document import KeyPath, key_path
 from sizing.units.errors import shown
 
-
 RIGHT_IS = "right is"
 
 

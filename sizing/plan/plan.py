@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sizing.facility.deployment import Deployment, Precisions
 from sizing.facility.pod import Fill
 from sizing.pool.gpu import HbmBasis
 from sizing.request.request import Rejection, Request
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Status(StrEnum):
@@ -192,7 +195,7 @@ class OtherHbm:
     """Whether HBM by the other basis, `basis`, changes the kinds of system or the number of Pods (design, section 2).
 
     `changes` None: not settled. `plan` is the plan by that basis where it does change them; None: there is none.
-    `proven`: both plans are. Candidates `without_figure` have no HBM by that basis and drop out.
+    `proven`: the best plan by that basis is. Candidates `without_figure` have no HBM by that basis and drop out.
     """
 
     basis: HbmBasis
@@ -248,25 +251,86 @@ class Plan:
     reproducible: bool = True
     sensitivity: Sensitivity | None = None
 
+    def data_frame(self, name: str) -> "DataFrame":
+        """One table of the plan as a pandas data frame; the tables stand in `sizing/plan/frames.py`.
+
+        Raises BadInput where there is no table of that name.
+        """
+        from sizing.plan.frames import data_frame
+
+        return data_frame(self, name)
+
+    def data_frames(self) -> "dict[str, DataFrame]":
+        """Every table of the plan by its name."""
+        from sizing.plan.frames import data_frames
+
+        return data_frames(self)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedLimit:
+    """A limit that a request states: of a site, or of supply over all sites (`site` None).
+
+    Its excess is measured as a share of `measure`: the limit itself or, where it is 0, one Pod, what one Pod draws, or
+    one system.
+    """
+
+    name: str
+    site: str | None
+    value: Fraction
+    unit: str
+    measure: Fraction
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        return self.name, self.site
+
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """A change of one limit that would make a request feasible; `site` None for supply, which counts over all sites."""
+    """A change that, with those of the same `option`, would make a request feasible; each option does so by itself.
+
+    `limit` is a limit of the request (`site` None: over all sites), with amounts in `unit`; or `kv_precision:<class>`:
+    it accepts `now` and would have to accept `needed` too; or `concurrency`: percent of that of every class.
+    `proven`: no less will do. Otherwise less may do: the limit `needed` is at most what is needed.
+    """
 
     limit: str
     site: str | None
-    now: Fraction
-    needed: Fraction
+    now: Fraction | str
+    needed: Fraction | str
     unit: str
+    option: int = 1
+    proven: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """The largest common share of the demand that fits: each of the classes gets at least `share` of its demand.
+
+    `at_most`: no plan has a larger share; equal to `share` where that is proven. `served` is (class, demand, served);
+    a class that fits no system at all gets none, and the share is that of the others. `bought` serves them.
+    """
+
+    share: Fraction
+    at_most: Fraction
+    served: tuple[tuple[str, int, int], ...]
+    bought: PlanInBrief
 
 
 @dataclass(frozen=True, slots=True)
 class NoPlan:
-    """Why a request has no plan. `partial` tells how much of the demand fits, where that was found."""
+    """Why a request has no plan. `conflicts` are sets of limits that cannot be kept together, no limit in two of them.
+
+    `partial` tells how much of the demand fits, where that was found. `reproducible` is false where the clock stopped
+    a search (decision 9).
+    """
 
     request: Request
     status: Status
     reasons: tuple[str, ...]
     relaxations: tuple[Relaxation, ...]
     rejected: tuple[Rejection, ...]
-    partial: Mapping[str, Any] | None = None
+    partial: Partial | None = None
+    conflicts: tuple[tuple[StatedLimit, ...], ...] = ()
+    reproducible: bool = True

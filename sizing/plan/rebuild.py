@@ -139,7 +139,12 @@ def _counted(path: KeyPath, count: int) -> Iterator[Finding]:
 def _disorder(
     told: Told, request: Request, pods: tuple[FilledPods, ...], planned: tuple[PlannedDeployment, ...]
 ) -> Iterator[Finding]:
-    """Deployments told twice or not at all, pools that make no replicas, replicas that fit into no domains."""
+    """Pods that hold more than planned, deployments told twice or not at all, pools that make no replicas, no room."""
+    for number, filled in enumerate(pods):
+        for name, count in filled.systems:
+            if count > filled.fill.count(name):
+                path = key_path(("pods", number, "fill", name))
+                yield Finding(path, f"says {count}, more than the {filled.fill.count(name)} that are planned")
     ids = Counter(each.deployment.id for each in planned)
     for number, each in enumerate(planned):
         if ids[each.deployment.id] > 1:

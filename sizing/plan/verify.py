@@ -79,7 +79,8 @@ def verify_document(document: Any, catalog: "Catalog", file: str = "") -> Verdic
 
 def _of_catalog(told: Told, request: Request) -> Iterator[Finding]:
     """The entries in use, one by one, and their hash."""
-    yield from differences(told.entries, request.entries, ("catalog", "entries"), _AT_HAND)
+    right = {"sha256": told.catalog_sha256, "entries": request.entries}
+    yield from differences(told.tree["catalog"], right, ("catalog",), _AT_HAND)
     if told.catalog_sha256 != request.catalog_sha256:
         own = sha256_of(told.entries) == told.catalog_sha256
         why = "the plan was made with another catalog" if own else "it is not the hash of catalog.entries"
@@ -111,14 +112,15 @@ def _of_request(error: BadInput, told: Told, file: str) -> Iterator[Finding]:
         raise BadInput(Problem("is no request", "request", file or None)) from None
     for problem in error.problems:
         seen = "" if problem.seen is None else f", seen {problem.seen}"
-        yield Finding(f"request.{_as_written(problem.path, told.request)}", f"{problem.what}{seen}")
+        path = f"request.{_as_written(problem.path, told.request)}".rstrip(".")
+        yield Finding(path, f"{problem.what}{seen}")
 
 
 def _as_written(path: str, request: Mapping[str, Any]) -> str:
     """The path of a workload's key in its canonical form, whose keys carry their unit."""
-    groups = [*request["classes"], *request["sites"], request["policy"]]
-    units = {key.removesuffix(unit): key for group in groups for key in group for unit in _UNITS_IN_KEYS if unit in key}
-    return re.sub(r"\w+", lambda part: units.get(part[0], part[0]), path)
+    keys = [key for group in (*request["classes"], *request["sites"], request["policy"]) for key in group]
+    written = {key.removesuffix(unit): key for key in keys for unit in _UNITS_IN_KEYS if key.endswith(unit)}
+    return re.sub(r"\w+", lambda part: written.get(part[0], part[0]), path)
 
 
 def _of_input(told: Told, request: Request) -> Iterator[Finding]:

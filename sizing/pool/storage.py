@@ -69,6 +69,15 @@ def fp8_deepseek_v4(stream: Stream) -> Fraction:
     return Fraction(64 * -(-bits // 64))
 
 
+def per_head(bits: int) -> RowLayout:
+    """Elements of `bits` with a 32-bit scale for K and for V of each token and head (vLLM `int8_per_token_head`)."""
+
+    def row_bits(stream: Stream) -> Fraction:
+        return Fraction(bits * sum(stream.widths) + 32 * len(stream.widths))
+
+    return row_bits
+
+
 FP8_ROWS: Mapping[CacheRole, RowLayout] = {
     CacheRole.SPARSE_LATENT: fp8_ds_mla,
     CacheRole.COMPRESSED_LATENT: fp8_deepseek_v4,

@@ -13,6 +13,7 @@ from sizing.pool.storage import IdealStorage
 from sizing.request.request import Rejection, Request, ServiceClass
 from sizing.sequence.model import ModelShape
 from sizing.sequence.weights import FORMATS, weight_bytes
+from sizing.units.amounts import gib
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why no deployment of `model` on `system` holds one sequence of a class (`service` None: of any)."""
+    """Why no deployment of `model` on `system` holds one sequence of `services`.
+
+    `missing_bytes` is what the best layout lacks; None where it is not memory that is missing.
+    """
 
     system: str
     model: str
-    service: str | None
+    services: frozenset[str]
     why: str
+    missing_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +97,19 @@ class _Offers:
         refused: list[str] = []
         obstacles: list[Obstacle] = []
 
-        def obstruct(why: str, service: str | None = None) -> None:
-            obstacles.append(Obstacle(system.name, self.model.name, service, why))
+        def obstruct(why: str, services: Sequence[ServiceClass], missing_bytes: int | None = None) -> None:
+            names = frozenset(service.name for service in services)
+            obstacles.append(Obstacle(system.name, self.model.name, names, why, missing_bytes))
             refused.append(why)
 
         offered, dropped = layouts(self.model, system.domain_gpus, self.request.policy.dcp)
         refused.extend(f"{drop.layout}: {drop.why}" for drop in dropped)
         if not offered:
-            obstruct("no layout that its heads allow is on the ladder")
+            obstruct("no layout that its heads allow is on the ladder", self.classes)
         for kv in (self.kv_precisions[name] for name in sorted(self.kv_precisions) if offered):
             if not kv.runs_on(system.gpu.generation):
-                obstruct(f"no KV cache in {kv.name} on {system.gpu.generation} GPUs")
+                takers = [service for service in self.classes if kv in service.kv_precisions]
+                obstruct(f"no KV cache in {kv.name} on {system.gpu.generation} GPUs", takers)
                 continue
             for weights in self.weights:
                 takers = [service for service in self.classes if Precisions(weights, kv.name) in service.precisions]
@@ -111,12 +118,12 @@ class _Offers:
                 candidates = [self._candidate(system, weights, kv, layout, takers) for layout in offered]
                 best = max(candidates, key=lambda candidate: candidate.budget)
                 if best.budget <= 0:
-                    missing = f"{-best.budget:,} bytes are missing"
-                    obstruct(f"the weights in {weights} do not fit: {missing} on {best.deployment.layout}")
+                    missing = f"{-best.budget:,} bytes are missing on {best.deployment.layout}"
+                    obstruct(f"the weights in {weights} do not fit: {missing}", takers, -best.budget)
                     continue
                 for service in takers:
                     if not any(service.name in candidate.sizes for candidate in candidates):
-                        obstruct(_too_long(service, candidates), service.name)
+                        obstruct(*_too_long(service, candidates))
                 undominated, reasons = drop_dominated([candidate for candidate in candidates if candidate.sizes])
                 found.extend(undominated)
                 refused.extend(reasons)
@@ -135,13 +142,17 @@ class _Offers:
         return Candidate(deployment, {name: size for name, size in sizes.items() if size <= budget.kv_bytes})
 
 
-def _too_long(service: ServiceClass, candidates: Sequence[Candidate]) -> str:
+def _too_long(service: ServiceClass, candidates: Sequence[Candidate]) -> tuple[str, list[ServiceClass], int]:
+    """(why, the class, bytes that are missing) in the layout that comes nearest to holding one sequence."""
     best = max(candidates, key=lambda c: c.budget - c.deployment.sequence_bytes(service.context))
-    size = best.deployment.sequence_bytes(service.context)
-    return (
-        f"one sequence of {service.name!r} ({service.context:,} tokens) needs {size:,} bytes; "
-        f"a pool of {best.deployment.layout} leaves {max(0, best.budget):,}"
+    size, room = best.deployment.sequence_bytes(service.context), max(0, best.budget)
+    deployment = best.deployment
+    why = (
+        f"one sequence of `{service.name}` needs {gib(size, 0)}; {deployment.system.name} leaves {gib(room, 0)} "
+        f"({service.context:,} tokens at {deployment.precisions} on {deployment.layout}; "
+        f"{size - room:,} bytes are missing)"
     )
+    return why, [service], size - room
 
 
 def drop_dominated(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[str]]:

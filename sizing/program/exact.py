@@ -6,10 +6,12 @@ over them improves the plan. Where the two still differ, the column set is *clos
 could use are added, and the integer program decides the stage.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf
 
+from sizing.plan.choice import Sequences
 from sizing.program.constraints import STATEMENTS
 from sizing.program.contents import Contents, FractionalContents, PatternContents
 from sizing.program.formulation import Formulation, declare
@@ -23,13 +25,22 @@ from sizing.program.solver import Effort, Minimised, Minimiser, stage_value
 MOST_CLOSING = 4_000
 """Patterns up to which a stage's column set is closed."""
 
-MOST_NODES_OF_A_BOUND = 500
-"""Nodes spent on the stronger relaxation: its bound is valid wherever it is stopped."""
+MOST_NODES = 300
+"""Nodes spent where nothing is proven by going on: on a stronger relaxation, and on columns that are not closed."""
 
 MOST_ROUNDS = 200
 """Rounds of column generation in one stage; it converges in fewer, or hardly moves any more."""
 
+MOST_RELAXED = 10_000
+"""(deployment, class) pairs up to which the fractional relaxation is worth its time."""
+
+MOST_RELAXED_WHOLE = 1_500
+"""The same for the relaxation with whole replicas, a much harder program."""
+
 TOLERANCE = 1e-6
+
+CLOSE = 1e-4
+"""Share by which the bound of column generation may stay below what it could still become."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,39 +83,57 @@ class ExactSearch:
         self.effort = effort
         self.plan: Formulation | None = None
         self.stopped = False
+        self._loads = sum(len(candidate.sizes) for candidate in sets.candidates)
         self._demands = {service.name: service.demand for service in sets.classes}
         self._held: list[tuple[Stage, int]] = []
+        self._bounds: dict[str, int] = {}
+        self._worthwhile: dict[tuple[str, Sequences], None] = {}
+
+    @property
+    def is_large(self) -> bool:
+        """Whether even the fractional relaxation would take too long."""
+        return self._loads > MOST_RELAXED
 
     def value(self, stage: Stage) -> int:
         """The stage's value in the best plan known."""
         assert self.plan is not None
         return stage_value(stage, self.plan)
 
+    def quick_bound(self, stage: Stage) -> int | NotFound:
+        """A lower bound of a stage at little cost, or that there is no plan at all."""
+        if self._is_met(stage, stage.floor) or self.is_large:
+            return stage.floor
+        if stage.name not in self._bounds:
+            relaxed = self._minimise(self._relaxed, stage)
+            if relaxed.infeasible and self.plan is None:
+                return NotFound(proven=True, stopped=False)
+            self._bounds[stage.name] = max(stage.floor, relaxed.bound)
+        return self._bounds[stage.name]
+
     def minimise(self, stage: Stage, cutoff: float = inf) -> int | NotFound:
         """Improve the plan in one stage; the best bound found, or that there is no plan at all.
 
         Where a bound is above `cutoff`, nothing better can come of it and the search ends there.
         """
-        bound = stage.floor
-        if self._is_met(stage, bound):
-            return bound
-        if len(self.sets.systems) == 1 and self._columns.complete:
-            return self._decide(stage, bound)  # so small that a relaxation would only cost time
-        relaxed = self._minimise(self._relaxed, stage)
-        if relaxed.infeasible and self.plan is None:
-            return NotFound(proven=True, stopped=False)
-        bound = max(bound, relaxed.bound)
-        if self._is_met(stage, bound) or bound > cutoff:
+        bound = self._minimise_to(stage, cutoff)
+        if not isinstance(bound, NotFound):
+            self._bounds[stage.name] = bound
+        return bound
+
+    def _minimise_to(self, stage: Stage, cutoff: float) -> int | NotFound:
+        bound = self.quick_bound(stage)
+        if isinstance(bound, NotFound) or self._is_met(stage, bound) or bound > cutoff:
             return bound
         if self._columns.complete:
             return self._decide(stage, bound)
-        bound = max(bound, self._minimise(self._relaxed_whole, stage, MOST_NODES_OF_A_BOUND).bound)
+        if self._loads <= MOST_RELAXED_WHOLE:
+            bound = max(bound, self._minimise(self._relaxed_whole, stage, MOST_NODES).bound)
         if self._is_met(stage, bound) or bound > cutoff:
             return bound
         if self.plan is None and not self._serve_all():
             return NotFound(proven=not self.stopped, stopped=self.stopped)
         converged = self._generate(stage)
-        self._improve(stage)
+        self._improve(stage, MOST_NODES)
         if self.plan is None:
             return NotFound(proven=False, stopped=self.stopped)
         if converged is None:
@@ -120,8 +149,11 @@ class ExactSearch:
             self._improve(stage, most_nodes)
 
     def hold(self, stage: Stage, value: int) -> None:
-        """From now on the stage is at most `value`."""
+        """From now on the stage is at most `value`; a plan that is above it is forgotten."""
         self._held.append((stage, value))
+        if self.plan is not None and self.value(stage) > value:
+            self.plan = None
+            vars(self).pop("_exact", None)
         for name in ("_relaxed", "_relaxed_whole", "_exact"):
             if name in vars(self):
                 getattr(self, name).hold(stage, value)
@@ -144,10 +176,13 @@ class ExactSearch:
 
     @cached_property
     def _exact(self) -> Minimiser:
-        return self._minimiser(PatternContents(self._columns))
+        if self._columns.complete:
+            return self._minimiser(PatternContents(self._columns))
+        columns = self._columns.restricted(self._worthwhile)
+        return self._minimiser(PatternContents(columns), self.sets.restricted({key for key, _ in self._worthwhile}))
 
-    def _minimiser(self, contents: Contents) -> Minimiser:
-        minimiser = Minimiser(formulate(self.sets, contents), self.effort)
+    def _minimiser(self, contents: Contents, sets: Sets | None = None) -> Minimiser:
+        minimiser = Minimiser(formulate(sets or self.sets, contents), self.effort)
         for stage, value in self._held:
             minimiser.hold(stage, value)
         return minimiser
@@ -163,15 +198,23 @@ class ExactSearch:
         return max(bound, exact.bound)
 
     def _improve(self, stage: Stage, most_nodes: int | None = None) -> Minimised:
-        """The integer program over the columns there are, from the best plan known."""
-        if self.plan is not None and self.plan is not self._exact.formulation:
-            if self._columns.add(self.plan.patterns_used()):
-                del self._exact
+        """The integer program over the columns that are worthwhile, from the best plan known."""
+        if self.plan is not None and ("_exact" not in vars(self) or self.plan is not self._exact.formulation):
+            self._take(self.plan.patterns_used())
             self._exact.start_from(self.plan)
         minimised = self._minimise(self._exact, stage, most_nodes)
         if self._exact.has_solution:
             self.plan = self._exact.formulation
         return minimised
+
+    def _take(self, patterns: Iterable[tuple[str, Sequences]]) -> None:
+        """Patterns join the integer program; it is built anew where it lacks any."""
+        patterns = list(patterns)
+        lacking = [key for key in patterns if key not in self._worthwhile]
+        new = self._columns.add(patterns)
+        self._worthwhile.update(dict.fromkeys(lacking))
+        if new or (lacking and not self._columns.complete):
+            vars(self).pop("_exact", None)
 
     def _minimise(self, minimiser: Minimiser, stage: Stage, most_nodes: int | None = None) -> Minimised:
         minimised = minimiser.minimise(stage, most_nodes)
@@ -184,10 +227,10 @@ class ExactSearch:
         return converged is not None and converged.duals.objective <= TOLERANCE * max(1, sum(self._demands.values()))
 
     def _generate(self, stage: Stage | None) -> Converged | None:
-        """Column generation on one stage's objective, or to serve everybody; the new patterns join the program."""
-        relaxation = LinearRelaxation(self._exact.formulation, stage, self.effort.seconds_left)
+        """Column generation on one stage's objective, or to serve everybody; what a solution uses is worthwhile."""
+        program = self._minimiser(PatternContents(self._columns)).formulation
+        relaxation = LinearRelaxation(program, stage, self.effort.seconds_left)
         converged: Converged | None = None
-        before = len(self._columns)
         for _ in range(MOST_ROUNDS):
             duals = relaxation.solve()
             if duals is None or self.effort.seconds_left <= 0:
@@ -198,12 +241,12 @@ class ExactSearch:
             new = self._columns.add(priced.patterns)
             if converged is None or bound > converged.bound or not new:
                 converged = Converged(duals, priced.scale, bound)
-            if not new:
+            if not new or _is_close(converged.bound, duals.objective):
                 break
             for deployment, pattern in new:
                 relaxation.add(deployment, pattern)
-        if len(self._columns) > before:
-            del self._exact
+        if converged is not None:
+            self._take(relaxation.used())
         return converged
 
     def _close(self, stage: Stage, converged: Converged) -> bool:
@@ -212,6 +255,10 @@ class ExactSearch:
         patterns = closing_patterns(self._groups, converged.duals, converged.scale, margin, self._demands, MOST_CLOSING)
         if patterns is None:
             return False
-        if self._columns.add(patterns):
-            del self._exact
+        self._take(patterns)
         return True
+
+
+def _is_close(bound: float, objective: float) -> bool:
+    """Whether converging further could raise the bound of a whole number, or by more than a trifle."""
+    return ceil(bound - TOLERANCE) >= ceil(objective - TOLERANCE) or objective - bound <= CLOSE * objective

@@ -22,6 +22,8 @@ class Formulation:
 
     Variables of `model`: `pods[z,f]`, `systems[z,s]`, `kind_is_used[s]`, `domains[s]`, `replicas[c]`, `served[w,p]`,
     `served_at[w,p]`, and those of the contents. `pairs` are the (w, p) in the order in which they are numbered.
+    Where something may give way (`slack.py`): `excess[l]` steps beyond limit l, `shortfall` parts of every demand, and
+    `unserved[w]` sequences of it.
     """
 
     sets: Sets
@@ -40,6 +42,9 @@ class Formulation:
             **{("replicas", c.deployment.id): model.replicas[c.deployment.id] for c in self.sets.candidates},
             **{("served", *pair): model.served[number] for number, pair in enumerate(self.pairs)},
             **{("served_at", *pair): model.served_at[number] for number, pair in enumerate(self.pairs)},
+            **{("excess", key): model.excess[number] for number, key in enumerate(self.sets.slack.limits)},
+            **{("shortfall", number): variable for number, variable in model.shortfall.items()},
+            **{("unserved", name): variable for name, variable in model.unserved.items()},
             **{("pools", *key): variable for key, variable in self.contents.pool_variables(model).items()},
         }
 
@@ -110,6 +115,10 @@ def declare(sets: Sets, contents: Contents) -> Formulation:
     model.replicas = pyo.Var([c.deployment.id for c in sets.candidates], domain=contents.counts)
     model.served = pyo.Var(range(len(pairs)), domain=contents.counts)
     model.served_at = pyo.Var(range(len(pairs)), domain=pyo.Binary)
+    model.excess = pyo.Var(range(len(sets.slack.limits)), domain=pyo.NonNegativeIntegers)
+    elastic = sets.slack.demand_parts > 0
+    model.shortfall = pyo.Var([0] if elastic else [], domain=pyo.NonNegativeIntegers)
+    model.unserved = pyo.Var([service.name for service in sets.classes] if elastic else [], domain=contents.counts)
     contents.declare(model, sets)
     return formulation
 

@@ -17,6 +17,8 @@ from sizing.plan.choice import Sequences
 from sizing.program.formulation import Formulation
 from sizing.program.objective import Stage
 
+TOLERANCE = 1e-9
+
 DEMAND_ROWS = ("demand_is_served", "classes_keep_one_precision")
 """Rows whose right sides are demands: the part of the objective that the values of sequences carry."""
 
@@ -51,12 +53,15 @@ class LinearRelaxation:
             self._highs.setOptionValue("time_limit", max(0.0, seconds))
         self._rows: dict[str, dict[object, int]] = {}
         self._right_sides: list[float] = []
+        self._pools: dict[tuple[str, Sequences], int] = {}
         self._load(formulation, stage)
 
     def _load(self, formulation: Formulation, stage: Stage | None) -> None:
         model = formulation.model
         variables = list(model.component_data_objects(pyo.Var))
         number = {id(variable): position for position, variable in enumerate(variables)}
+        pools = formulation.contents.pool_variables(model)
+        self._pools.update((key, number[id(variable)]) for key, variable in pools.items())
         costs = np.zeros(len(variables))
         for coefficient, variable in stage.terms(formulation) if stage else ():
             costs[number[id(variable)]] += float(coefficient)
@@ -102,6 +107,7 @@ class LinearRelaxation:
         rows = [self._rows["served_fits_pools"][self._pairs[name, precisions]] for name, _ in pattern]
         rows.append(self._rows["pools_fit_replicas"][deployment])
         entries = [*(-float(count) for _, count in pattern), 1.0]
+        self._pools[deployment, pattern] = self._highs.getNumCol()
         self._highs.addCol(0.0, 0.0, inf, len(rows), np.array(rows, dtype=np.int32), np.array(entries))
 
     def solve(self) -> Duals | None:
@@ -124,6 +130,11 @@ class LinearRelaxation:
                 for deployment, row in self._rows["pools_fit_replicas"].items()
             },
         )
+
+    def used(self) -> list[tuple[str, Sequences]]:
+        """(deployment, pattern) that the last solution fills pools with, whole or in part."""
+        solution = self._highs.getSolution().col_value
+        return [key for key, column in self._pools.items() if solution[column] > TOLERANCE]
 
 
 def _bound(value: float | None, otherwise: float) -> float:

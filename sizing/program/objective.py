@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 
-from sizing.facility.loads import known, nameplate_kw, site_loads
+from sizing.facility.loads import known, nameplate_kw
 from sizing.program.deployments import Candidate
 from sizing.program.expressions import Expression, linear
 from sizing.program.formulation import Formulation
+from sizing.request.request import Request
 
 Terms = list[tuple[int | float | Fraction, Expression]]
 
@@ -103,22 +103,10 @@ STAGES: Mapping[str, Stage] = {
     )
 }
 
-THOUSANDTHS = 1000
 
-
-def use_of(name: str, site: str | None) -> Stage:
-    """The use of one limit, in thousandths of its unit rounded up; `site` None for supply, which counts over all."""
-
-    def terms(formulation: Formulation) -> Terms:
-        sets, model = formulation.sets, formulation.model
-        if site is None:
-            return [(THOUSANDTHS, bought) for bought in formulation.systems_of(name.removeprefix("supply:"))]
-        load = next(load for load in site_loads(sets.sites[site], sets.request.policy.power_basis) if load.name == name)
-        of_systems = [(load.of_system(system), bought) for system, bought in formulation.systems_at(site)]
-        of_pods = [(load.of_pod(fill), model.pods[site, number]) for number, fill in enumerate(sets.fills[site])]
-        return [(ceil(known(use) * THOUSANDTHS), term) for use, term in (*of_systems, *of_pods)]
-
-    return Stage(f"use_of_{name}", "thousandths", terms)
+def stages_of(request: Request) -> tuple[Stage, ...]:
+    """The stages that a request's policy lists, in its order."""
+    return tuple(STAGES[name] for name in request.policy.objective)
 
 
 TIE_BREAKS = (Stage("idle_gpus", "GPUs", _idle_gpus), Stage("name_order", "rank", _name_order))

@@ -36,12 +36,19 @@ class Columns:
                 new.append((deployment, pattern))
         return new
 
+    def restricted(self, keys: Iterable[tuple[str, Sequences]]) -> "Columns":
+        """Only these (deployment, pattern)."""
+        chosen: dict[str, list[Sequences]] = {}
+        for deployment, pattern in keys:
+            chosen.setdefault(deployment, []).append(pattern)
+        return Columns(chosen, complete=False)
+
     def __len__(self) -> int:
         return sum(map(len, self._patterns.values()))
 
 
 def starting_columns(candidates: Sequence[Candidate], demands: Mapping[str, int]) -> Columns:
-    """Every maximal pattern where they are few in all, else each class alone and an even mixture."""
+    """Every maximal pattern where they are few in all, else an even mixture for each candidate."""
     listed: dict[str, tuple[Sequences, ...]] = {}
     left = MOST_LISTED
     for candidate in candidates:
@@ -51,8 +58,7 @@ def starting_columns(candidates: Sequence[Candidate], demands: Mapping[str, int]
             break
     else:
         return Columns(listed, complete=True)
-    few = {candidate.deployment.id: simple_patterns(candidate, demands) for candidate in candidates}
-    return Columns(few, complete=False)
+    return Columns({c.deployment.id: [even_pattern(c, demands)] for c in candidates}, complete=False)
 
 
 def maximal_patterns(candidate: Candidate, demands: Mapping[str, int]) -> Iterator[Sequences]:
@@ -76,15 +82,12 @@ def maximal_patterns(candidate: Candidate, demands: Mapping[str, int]) -> Iterat
             yield _pattern(dict(zip(names, counts, strict=True)))
 
 
-def simple_patterns(candidate: Candidate, demands: Mapping[str, int]) -> Iterator[Sequences]:
-    """Each class alone, filled up with the others, and a mixture in proportion to the demands."""
-    names = sorted(candidate.sizes, key=lambda name: (-candidate.sizes[name], name))
-    most = {name: min(demands[name], candidate.alone(name)) for name in names}
-    for leader in names:
-        yield topped_up(candidate, {leader: most[leader]}, most)
-    total = sum(candidate.sizes[name] * demands[name] for name in names)
-    even = {name: min(most[name], demands[name] * candidate.budget // total) for name in names}
-    yield topped_up(candidate, even, most)
+def even_pattern(candidate: Candidate, demands: Mapping[str, int]) -> Sequences:
+    """A mixture in proportion to the demands, filled up."""
+    most = {name: min(demands[name], candidate.alone(name)) for name in candidate.sizes}
+    total = sum(size * demands[name] for name, size in candidate.sizes.items())
+    even = {name: min(most[name], demands[name] * candidate.budget // total) for name in candidate.sizes}
+    return topped_up(candidate, even, most)
 
 
 def topped_up(candidate: Candidate, start: Mapping[str, int], most: Mapping[str, int]) -> Sequences:

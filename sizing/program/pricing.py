@@ -20,6 +20,9 @@ from sizing.program.patterns import topped_up
 IMPROVES = 1e-7
 """A pattern is paid for when it is worth more than its pool by this share: beyond the solver's tolerance."""
 
+MOST_OF_A_GROUP = 6
+"""Patterns that one group of candidates may add in a round: the others are priced anew once these are in."""
+
 ALIKE = 4
 """Pools whose capacities differ by no more than this factor share a grid."""
 
@@ -107,6 +110,8 @@ def price(groups: Sequence[KnapsackGroup], duals: Duals) -> Priced:
         if not wanted:
             continue
         scale = min(scale, *(prices[number] / float(bounds[number]) for number in wanted))
+        wanted.sort(key=lambda number: prices[number] / float(bounds[number]))
+        del wanted[MOST_OF_A_GROUP:]
         narrowed = Knapsack(
             group.knapsack.sizes, group.knapsack.most, tuple(group.knapsack.capacities[number] for number in wanted)
         )

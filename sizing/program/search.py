@@ -13,8 +13,9 @@ from sizing.plan.choice import Choice
 from sizing.plan.plan import StageResult
 from sizing.program.deployments import Candidate
 from sizing.program.exact import ExactSearch, NotFound
-from sizing.program.objective import STAGES, TIE_BREAKS, Stage
+from sizing.program.objective import STAGES, TIE_BREAKS, Stage, stages_of
 from sizing.program.sets import Sets, sets_of
+from sizing.program.slack import RIGID, Slack
 from sizing.program.solver import Effort
 from sizing.request.request import Request
 
@@ -39,15 +40,21 @@ def search(
     effort: Effort,
     progress: Progress = lambda _text: None,
     stages: Sequence[Stage] = (),
+    slack: Slack = RIGID,
+    tie_breaks: Sequence[Stage] = TIE_BREAKS,
 ) -> Found | NotFound:
-    """Minimise stages in order, those of the request's policy unless others are given."""
-    sets = sets_of(request, candidates)
+    """Minimise stages in order, those of the request's policy unless others are given.
+
+    `slack` is what may give way; `tie_breaks` are left out where only the values matter.
+    """
+    sets = sets_of(request, candidates, slack)
     if not sets.can_serve_all():
         return NotFound(proven=True, stopped=False)
     progress(f"{len(sets.candidates)} deployments on {len(sets.systems)} kinds of system")
     kinds = KindsApart(sets, effort)
     results: list[StageResult] = []
-    for stage in stages or [STAGES[name] for name in request.policy.objective]:
+    stages = stages or stages_of(request)
+    for stage in stages:
         bound = kinds.minimise(stage)
         if isinstance(bound, NotFound):
             return bound
@@ -58,7 +65,7 @@ def search(
         known = "proven" if result.bound == value else f"at least {result.bound:,}"
         progress(f"{stage.name}: {value:,} {stage.unit}, {known}")
         kinds.hold(stage, value)
-    return Found(kinds.choice(), tuple(results), kinds.stopped)
+    return Found(kinds.choice(stages[-1], tie_breaks), tuple(results), kinds.stopped)
 
 
 class KindsApart:
@@ -76,51 +83,78 @@ class KindsApart:
         return any(each.stopped for each in (self._together, *self._alone))
 
     def value(self, stage: Stage) -> int:
-        return self._best(stage).value(stage)
+        best = self._best(stage)
+        assert best is not None
+        return best.value(stage)
 
     def minimise(self, stage: Stage) -> int | NotFound:
         """Improve the plan in one stage; the best bound found, or that there is no plan at all."""
-        bounds = self._minimise_alone(stage)
+        bound = self._minimise_alone(stage)
         if self._one_kind_left:
-            return min(bounds)
-        if self._alone and (self._together.plan is None or self.value(stage) < self._together.value(stage)):
-            self._together.plan = self._best(stage).plan
+            return bound
+        best = self._best(stage)
+        if best is not None:
+            self._together.plan = best.plan
         return self._together.minimise(stage)
 
     def hold(self, stage: Stage, value: int) -> None:
-        """From now on the stage is at most `value`. Kinds that do not reach it by themselves are dropped."""
-        self._alone = [kind for kind in self._alone if kind.value(stage) <= value]
+        """From now on the stage is at most `value`. Kinds whose bound is above it can no longer be the answer alone."""
+        kept = []
+        for kind in self._alone:
+            bound = kind.quick_bound(stage)
+            if not isinstance(bound, NotFound) and bound <= value:
+                kept.append(kind)
+        self._alone = kept
         for each in (self._together, *self._alone):
             each.hold(stage, value)
-        if stage is STAGES["system_kinds"] and value == 1 and self._alone and not self._dropped_unproven:
-            self._one_kind_left = True
+        if stage is STAGES["system_kinds"] and value == 1 and not self._dropped_unproven:
+            self._one_kind_left = any(kind.plan is not None for kind in self._alone)
 
-    def choice(self) -> Choice:
+    def choice(self, last: Stage, tie_breaks: Sequence[Stage] = TIE_BREAKS) -> Choice:
         """The best plan, ties broken: of kinds that are equal in every stage, the first by name."""
-        best = self._alone[0] if self._one_kind_left else self._together
-        for stage in TIE_BREAKS:
+        best = self._together
+        if self._one_kind_left:
+            for kind in self._alone:
+                if kind.plan is None:
+                    kind.minimise(last)
+            best = next(kind for kind in self._alone if kind.plan is not None)
+        for stage in tie_breaks:
             best.improve(stage, TIE_BREAK_NODES)
             best.hold(stage, best.value(stage))
         assert best.plan is not None
         return best.plan.choice()
 
-    def _best(self, stage: Stage) -> ExactSearch:
-        searches = [] if self._one_kind_left else [self._together]
-        with_plan = [each for each in (*searches, *self._alone) if each.plan is not None]
-        return min(with_plan, key=lambda each: each.value(stage))
+    def _best(self, stage: Stage) -> ExactSearch | None:
+        searches = self._alone if self._one_kind_left else [self._together, *self._alone]
+        with_plan = [each for each in searches if each.plan is not None]
+        return min(with_plan, key=lambda each: each.value(stage), default=None)
 
-    def _minimise_alone(self, stage: Stage) -> list[int]:
-        """Bounds of the kinds by themselves; those that no longer can be the answer alone are dropped."""
-        bounds, remaining = [], []
-        best = inf
+    def _minimise_alone(self, stage: Stage) -> int:
+        """Improve the kinds that can be better than the best; a bound of all of them. Those without a plan are dropped.
+
+        A kind that could only be as good as the best is left for the stages to come. Where the program is large, one
+        kind is enough to start from.
+        """
+        quick: list[tuple[int, ExactSearch]] = []
         for kind in self._alone:
-            bound = kind.minimise(stage, cutoff=best)
+            bound = kind.quick_bound(stage)
             if isinstance(bound, NotFound):
                 self._dropped_unproven |= not bound.proven
-                continue
-            bounds.append(bound)
-            if kind.plan is not None:
-                remaining.append(kind)
-                best = min(best, kind.value(stage))
-        self._alone = remaining
-        return bounds
+            else:
+                quick.append((bound, kind))
+        self._alone = [kind for _, kind in quick]
+        best = min((kind.value(stage) for kind in self._alone if kind.plan is not None), default=inf)
+        bounds = []
+        for bound, kind in sorted(quick, key=lambda each: each[0]):
+            if bound < best and (best == inf or self._one_kind_left or not self._together.is_large):
+                improved = kind.minimise(stage, cutoff=best)
+                if isinstance(improved, NotFound):
+                    self._dropped_unproven |= not improved.proven
+                    self._alone.remove(kind)
+                    continue
+                bounds.append(improved)
+                if kind.plan is not None:
+                    best = min(best, kind.value(stage))
+            else:
+                bounds.append(bound)
+        return min(bounds, default=stage.floor)

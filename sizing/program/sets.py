@@ -1,6 +1,6 @@
 """The index sets of the program: classes, sites, systems, fills and deployments, sorted by name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sizing.facility.deployment import Precisions
@@ -9,6 +9,7 @@ from sizing.facility.pod import Fill
 from sizing.facility.site import Site
 from sizing.facility.system import System
 from sizing.program.deployments import Candidate
+from sizing.program.slack import RIGID, Slack
 from sizing.request.candidates import refusal
 from sizing.request.request import Request, ServiceClass
 
@@ -21,6 +22,7 @@ class Sets:
     candidates: tuple[Candidate, ...]
     systems: Mapping[str, System]
     fills: Mapping[str, tuple[Fill, ...]]
+    slack: Slack = RIGID
 
     @property
     def sites(self) -> Mapping[str, Site]:
@@ -45,12 +47,16 @@ class Sets:
         served = {name for name, _ in self.served_pairs()}
         return any(self.fills.values()) and all(service.name in served for service in self.classes)
 
+    def restricted(self, deployments: Collection[str]) -> "Sets":
+        """The same with fewer candidates, and only the kinds of system that carry them."""
+        return sets_of(self.request, [c for c in self.candidates if c.deployment.id in deployments], self.slack)
+
     def kinds_apart(self) -> "list[Sets]":
         """The sets of each kind of system by itself, where it can serve all classes; sorted by name."""
         parts = []
         for kind in self.systems:
             candidates = [c for c in self.candidates if c.deployment.system.name == kind]
-            part = sets_of(self.request, candidates)
+            part = sets_of(self.request, candidates, self.slack)
             if part.can_serve_all():
                 parts.append(part)
         return parts
@@ -81,10 +87,12 @@ class Sets:
             systems += -(-service.demand // min(held)) if held else 0
             systems += len(held) - 1 if held and self.request.policy.split_precision else 0
         most = systems + self.request.policy.spare_systems
+        if (f"supply:{system}", None) in self.slack.limits:
+            return most
         return min(most, self.request.policy.supply.get(system, most))
 
 
-def sets_of(request: Request, candidates: Sequence[Candidate]) -> Sets:
+def sets_of(request: Request, candidates: Sequence[Candidate], slack: Slack = RIGID) -> Sets:
     """The index sets: systems that carry a candidate, and the fills of each site with those that it admits."""
     systems = {c.deployment.system.name: c.deployment.system for c in candidates}
     members = {name: systems[name] for name in sorted(systems)}
@@ -94,4 +102,4 @@ def sets_of(request: Request, candidates: Sequence[Candidate]) -> Sets:
         return fills(site, admitted, request.policy.mixed_pods)
 
     sites = sorted(request.sites, key=lambda site: site.name)
-    return Sets(request, tuple(candidates), members, {site.name: fills_at(site) for site in sites})
+    return Sets(request, tuple(candidates), members, {site.name: fills_at(site) for site in sites}, slack)

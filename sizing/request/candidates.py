@@ -1,4 +1,8 @@
-"""Which systems may be bought, where, and why the others may not (decisions 6 and 7)."""
+"""Which systems may be bought, where, and why the others may not (decisions 6 and 7).
+
+What is installed already may be used whatever its status, as long as its figures are known; more of it may be bought
+only where that is not refused.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,6 +10,7 @@ from dataclasses import dataclass
 from sizing.facility.loads import air_kw, liquid_kw, nameplate_kw
 from sizing.facility.site import Site
 from sizing.facility.system import Status, System
+from sizing.request.objective import COST, aims_at
 from sizing.request.request import Policy, Rejection
 from sizing.units.amounts import kw
 
@@ -15,7 +20,7 @@ AIR_POD = "air"
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What may be bought at one site at least, what may not, and the assumptions that this rests on."""
+    """What may be bought or is installed at one site at least, what neither, and the assumptions that this rests on."""
 
     systems: tuple[System, ...]
     rejected: tuple[Rejection, ...]
@@ -25,31 +30,53 @@ class Candidates:
 def choose_candidates(
     systems: Sequence[System], sites: Sequence[Site], policy: Policy, missing: Mapping[str, Mapping[str, str]]
 ) -> Candidates:
-    """Judge `systems`: those that `policy.systems` names or, where it names none, the whole catalog.
+    """Judge `systems`: those that `policy.systems` names or, where it names none, the whole catalog; and the installed.
 
     `missing` gives the catalog's reason, by system and figure, why a figure is unknown.
     """
     taken: list[System] = []
     rejected: list[Rejection] = []
+    unsold: list[str] = []
     for system in sorted(systems, key=lambda system: system.name):
         why = [refusal(system, site, policy, missing.get(system.name, {})) for site in sites]
         reasons = list(dict.fromkeys(reason for reason in why if reason is not None))
         if None in why:
             taken.append(system)
+        elif any(site.installed(system.name) for site in sites):
+            taken.append(system)
+            unsold.append(f"{system.name} is installed and may be used; no more of it may be bought: {'; '.join(reasons)}.")
         else:
             rejected.append(Rejection(system.name, None, "; ".join(reasons)))
-    return Candidates(tuple(taken), tuple(rejected), tuple(_assumptions(taken, sites, policy)))
+    return Candidates(tuple(taken), tuple(rejected), (*_assumptions(taken, sites, policy), *unsold))
 
 
 def refusal(system: System, site: Site, policy: Policy, missing: Mapping[str, str] | None = None) -> str | None:
-    """Why `system` is no candidate at `site`, as the end of a sentence; None where it is one.
+    """Why no (more) `system` may be bought for `site`, as the end of a sentence; None where it may.
 
     A system that `policy.systems` names is taken whatever its status, but not without a figure that is needed.
     """
-    reasons = missing or {}
     named = policy.systems is not None and system.name in policy.systems
     if not named and system.status is not Status.ON_SALE:
         return f"it is {system.status} and not named in policy.systems; only what is on sale is a candidate by itself"
+    if policy.systems is not None and not named:
+        return "policy.systems does not name it"
+    hindered = hindrance(system, site, policy, missing)
+    if hindered is not None:
+        return hindered
+    medium = _unknown_cooling(system, site)
+    if medium is not None and not named:
+        return (
+            f"it is mainly cooled by {medium}, and how much heat to {medium} a Pod {site.pod.name} ({site.pod.cooling}) "
+            f"takes is unknown; name the system in policy.systems or state pod_{medium}_heat (decision 7)"
+        )
+    if aims_at(policy, COST) and policy.prices.of_system(system) is None:
+        return f"it has no price, and {COST} is a stage of the objective; state it in policy.prices.systems"
+    return None
+
+
+def hindrance(system: System, site: Site, policy: Policy, missing: Mapping[str, str] | None = None) -> str | None:
+    """Why `system` cannot stand in a Pod of `site`, or nobody could say what it does there; None where it can."""
+    reasons = missing or {}
     unknown = _unknown_figure(system, site, policy)
     if unknown is not None:
         figure, what = unknown
@@ -64,12 +91,6 @@ def refusal(system: System, site: Site, policy: Policy, missing: Mapping[str, st
     ):
         if of_system is not None and limit is not None and of_system > limit:
             return f"it has {what} of {kw(of_system)}, a Pod {pod.name} takes {kw(limit)}"
-    medium = _unknown_cooling(system, site)
-    if medium is not None and not named:
-        return (
-            f"it is mainly cooled by {medium}, and how much heat to {medium} a Pod {pod.name} ({pod.cooling}) takes is "
-            f"unknown; name the system in policy.systems or state pod_{medium}_heat (decision 7)"
-        )
     return None
 
 
@@ -98,7 +119,7 @@ def _unknown_cooling(system: System, site: Site) -> str | None:
 def _assumptions(systems: Sequence[System], sites: Sequence[Site], policy: Policy) -> Iterator[str]:
     """Sentences for the report; what the workload says in place of the catalog, and what nobody knows."""
     for system in systems:
-        if system.status is not Status.ON_SALE:
+        if system.status is not Status.ON_SALE and policy.systems is not None and system.name in policy.systems:
             yield f"{system.name} is {system.status}; it is a candidate because policy.systems names it."
     seen: set[str] = set()
     for site in sites:
@@ -110,14 +131,16 @@ def _assumptions(systems: Sequence[System], sites: Sequence[Site], policy: Polic
 
 def _site_assumptions(systems: Sequence[System], site: Site, policy: Policy) -> Iterator[str]:
     pod = site.pod
-    trusting = [
-        system.name for system in systems if _unknown_cooling(system, site) and refusal(system, site, policy) is None
-    ]
-    if trusting:
-        yield (
-            f"That a Pod {pod.name} ({pod.cooling}) cools {', '.join(trusting)}, which its published figures do not "
-            "say, is assumed because policy.systems names them (decision 7)."
-        )
+    trusting = [system for system in systems if _unknown_cooling(system, site)]
+    for why, names in (
+        ("policy.systems names them", [each.name for each in trusting if refusal(each, site, policy) is None]),
+        (f"they are installed at {site.name!r}", [each.name for each in trusting if site.installed(each.name)]),
+    ):
+        if names:
+            yield (
+                f"That a Pod {pod.name} ({pod.cooling}) cools {', '.join(names)}, which its published figures do not "
+                f"say, is assumed because {why} (decision 7)."
+            )
     for medium, stated, figure in (
         ("liquid", site.pod_liquid_kw, pod.liquid_kw),
         ("air", site.pod_air_kw, pod.air_kw),

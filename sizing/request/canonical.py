@@ -7,6 +7,7 @@ from hashlib import sha256
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
+from sizing.facility.prices import Price, Prices
 from sizing.facility.site import Site
 from sizing.facility.system import System
 from sizing.request.request import Policy, ServiceClass
@@ -74,7 +75,7 @@ def document_of(name: str, classes: Iterable[ServiceClass], sites: Iterable[Site
             "engine": policy.engine,
             "hbm": policy.hbm,
             "power_basis": policy.power_basis,
-            "prices": {},
+            "prices": _prices(policy.prices),
         },
     }
 
@@ -102,7 +103,8 @@ def workload_of(document: Mapping[str, Any]) -> dict[str, Any]:
             key.removesuffix("_share"): f"{_digits(value, 100)} %" if key.endswith("_share") else value
             for key, value in document["policy"].items()
             if value is not None
-        },
+        }
+        | {"prices": _prices_as_written(document["policy"]["prices"])},
     }
 
 
@@ -119,6 +121,53 @@ def entries_of(
         "bill_rules": {site.pod.bill_rules.name for site in sites if site.pod.bill_rules is not None},
     }
     return {section: {name: catalog.entry(section, name) for name in sorted(names[section])} for section in names}
+
+
+def _prices(prices: Prices) -> dict[str, Any]:
+    """Every price that the workload states, with its unit in the key; empty where it states none."""
+    if prices == Prices():
+        return {}
+    energy = prices.energy
+    return {
+        "systems_usd": {name: _ends(price) for name, price in prices.systems.items()},
+        "pods_usd": {name: _ends(price) for name, price in prices.pods.items()},
+        "energy": None
+        if energy is None
+        else {
+            "tariff_usd_per_kwh": _ends(energy.tariff_usd_per_kwh),
+            "horizon_years": number(energy.horizon_years),
+            "pue": _number(energy.pue),
+        },
+    }
+
+
+def _ends(price: Price) -> Any:
+    """A number, or [low, high]."""
+    return [number(price.low), number(price.high)] if price.is_range else number(price.low)
+
+
+def _prices_as_written(prices: Mapping[str, Any]) -> dict[str, Any]:
+    if not prices:
+        return {}
+    energy = prices["energy"]
+    written: dict[str, Any] = {
+        "systems": {name: _with_unit(price, "USD") for name, price in prices["systems_usd"].items()},
+        "pods": {name: _with_unit(price, "USD") for name, price in prices["pods_usd"].items()},
+    }
+    if energy is not None:
+        written["energy"] = {
+            "tariff": _with_unit(energy["tariff_usd_per_kwh"], "USD/kWh"),
+            "horizon": f"{_digits(energy['horizon_years'])} years",
+            **({} if energy["pue"] is None else {"pue": _digits(energy["pue"])}),
+        }
+    return written
+
+
+def _with_unit(amount: Any, unit: str) -> Any:
+    """A number, or both ends of a range, with the unit."""
+    if isinstance(amount, list):
+        return [_with_unit(end, unit) for end in amount]
+    return f"{_digits(amount)} {unit}"
 
 
 def _number(value: Fraction | None) -> int | float | None:

@@ -5,15 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sizing.catalog.border import Entry, read_as
+from sizing.facility.prices import Energy, Prices
 from sizing.facility.site import Site
 from sizing.request.candidates import choose_candidates
 from sizing.request.canonical import document_of, entries_of, sha256_of, workload_of
+from sizing.request.consistency import contradictions
 from sizing.request.request import Policy, Request, ServiceClass, demand
 from sizing.request.schema import (
     DEFAULT_ENGINE,
     MOST_SEQUENCES,
     ClassEntry,
     PolicyEntry,
+    PricesEntry,
     SiteEntry,
     Stages,
     Workload,
@@ -127,14 +130,18 @@ def _resolve(entry: Workload, document: Document, catalog: "Catalog", stages: tu
     if total > MOST_SEQUENCES:
         accepted = f"at most {MOST_SEQUENCES:,} sequences over all classes, headroom included"
         raise BadInput(document.problem(("classes",), "the demand is absurdly large", f"{total:,}", accepted))
-    stated = entry.sites or (entry.site or SiteEntry(),)
-    sites = tuple(_site(site, catalog) for site in sorted(stated, key=lambda site: site.name))
+    stated = [_site(site, catalog) for site in entry.sites or (entry.site or SiteEntry(),)]
+    sites = tuple(sorted(stated, key=lambda site: site.name))
     names = catalog.names("systems") if policy.systems is None else policy.systems
-    systems = [catalog.system(name) for name in names]
+    installed = [name for site in sites for name in site.installed_systems]
+    systems = [catalog.system(name) for name in dict.fromkeys((*names, *installed))]
     missing = {
         system.name: _missing(catalog, "gpus", system.gpu.name) | _missing(catalog, "systems", system.name)
         for system in systems
     }
+    problems = [*contradictions(document, stated, systems, policy, missing)]
+    if problems:
+        raise BadInput(*sorted(problems, key=lambda problem: problem.line or 0))
     candidates = choose_candidates(systems, sites, policy, missing)
     form = document_of(entry.name, classes, sites, policy)
     entries = entries_of(catalog, classes, sites, candidates.systems)
@@ -150,6 +157,7 @@ def _resolve(entry: Workload, document: Document, catalog: "Catalog", stages: tu
         entries=entries,
         catalog_sha256=sha256_of(entries),
         input_sha256=sha256_of(form),
+        kv_precisions=tuple(catalog.kv_precision(name) for name in catalog.names("precisions")),
     )
 
 
@@ -172,6 +180,16 @@ def _policy(entry: PolicyEntry, stages: tuple[str, ...] | None) -> Policy:
         engine=entry.engine,
         hbm=entry.hbm,
         power_basis=entry.power_basis,
+        prices=_prices(entry.prices),
+    )
+
+
+def _prices(entry: PricesEntry) -> Prices:
+    energy = entry.energy
+    return Prices(
+        systems=dict(sorted(entry.systems.items())),
+        pods=dict(sorted(entry.pods.items())),
+        energy=None if energy is None else Energy(energy.tariff, energy.horizon, energy.pue),
     )
 
 
@@ -198,6 +216,6 @@ def _site(entry: SiteEntry, catalog: "Catalog") -> Site:
         pods=entry.pods,
         pod_liquid_kw=entry.pod_liquid_heat,
         pod_air_kw=entry.pod_air_heat,
-        installed_systems=entry.installed.systems,
+        installed_systems={name: count for name, count in sorted(entry.installed.systems.items()) if count},
         installed_pods=entry.installed.pods,
     )

@@ -1,13 +1,14 @@
 """A request with everything resolved: names to entries, defaults to values. Program and check read only this."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from typing import Any
 
 from sizing.facility.deployment import Precisions
 from sizing.facility.loads import PowerBasis
+from sizing.facility.prices import Prices
 from sizing.facility.site import Site
 from sizing.facility.system import System
 from sizing.pool.gpu import HbmBasis
@@ -46,7 +47,10 @@ def demand(concurrency: int, headroom: Fraction) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How to plan. `systems` None: all on sale that the Pod can cool. `supply` is per system, over all sites."""
+    """How to plan. `systems` None: all on sale that the Pod can cool. `supply` is per system, over all sites.
+
+    `objective` are stages as `request/objective.py` reads them.
+    """
 
     reserve: Fraction
     headroom: Fraction
@@ -60,6 +64,7 @@ class Policy:
     engine: str
     hbm: HbmBasis
     power_basis: PowerBasis
+    prices: Prices = field(default_factory=Prices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +78,11 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`candidates` may be bought; `rejected` may not. `assumptions` are sentences that the report prints.
+    """`candidates` may be bought or are installed; `rejected` neither. `assumptions` are sentences for the report.
 
     `document` is the canonical form that is hashed: every default written out, no path, classes sorted by name.
-    `entries` are the catalog entries in use, in full, by section and name.
+    `entries` are the catalog entries in use, in full, by section and name. `kv_precisions` are all of the catalog, in
+    its order: what classes could accept beside those that they do.
     """
 
     name: str
@@ -90,3 +96,4 @@ class Request:
     entries: Mapping[str, Mapping[str, Any]]
     catalog_sha256: str
     input_sha256: str
+    kv_precisions: tuple[KvPrecision, ...] = ()

@@ -12,17 +12,23 @@ from pydantic import AfterValidator, Field, ValidationInfo
 from sizing.catalog.border import (
     GIVEN,
     ONE_OR_MORE,
+    PRICE_USD,
+    TARIFF_USD_PER_KWH,
     Count,
     Entry,
     Flag,
     Name,
     PositiveCount,
+    PositiveDecimal,
     PositiveTokens,
+    PositiveYears,
     PowerKw,
     Share,
 )
 from sizing.facility.loads import PowerBasis
+from sizing.facility.prices import Price
 from sizing.pool.gpu import HbmBasis
+from sizing.request.objective import STAGES, parse_aim
 from sizing.sequence.weights import FORMATS
 from sizing.units.errors import BadInput
 from sizing.units.names import nearest
@@ -31,7 +37,6 @@ from sizing.units.quantities import NotAccepted
 if TYPE_CHECKING:
     from sizing.catalog.catalog import Catalog
 
-STAGES = ("pods", "system_kinds", "power", "gpus", "precision", "weight_precision")
 DEFAULT_OBJECTIVE = ("pods", "system_kinds", "power", "gpus", "precision")
 DEFAULT_POD = "podos-1mw"
 DEFAULT_SITE = "site"
@@ -45,6 +50,10 @@ MOST_SYSTEMS = 10**6
 MOST_PODS = 10**6
 MOST_KW = 10**9
 MOST_HEADROOM = 10
+MOST_USD = 10**12
+MOST_TARIFF = 10**6
+MOST_YEARS = 100
+MOST_PUE = 10
 MOST_ITEMS = 1000
 
 
@@ -65,11 +74,17 @@ def _below_all(share: Fraction) -> Fraction:
     return share
 
 
-def _not_yet(what: str) -> AfterValidator:
-    def check(value: Any) -> Any:
-        if value:
-            raise NotAccepted(f"{what} is not supported yet", "nothing: leave the key out")
-        return value
+def _at_least_one(value: Fraction) -> Fraction:
+    if value < 1:
+        raise NotAccepted("is below 1", "a PUE of 1 or more")
+    return value
+
+
+def _price_of_at_most(limit: int, unit: str) -> AfterValidator:
+    def check(ends: tuple[Fraction, Fraction]) -> Price:
+        if ends[1] > limit:
+            raise NotAccepted("is absurdly large", f"at most {limit:,} {unit}")
+        return Price(*ends)
 
     return AfterValidator(check)
 
@@ -118,9 +133,8 @@ def _one_of(what: str, known: Iterable[str]) -> AfterValidator:
 
 
 def _stage(name: str) -> str:
-    if name == "cost":
-        raise NotAccepted("stage cost needs prices, which are not supported yet", ", ".join(STAGES))
-    return name
+    """A stage in the one way to write it: the parts of a blend in the order of `STAGES`."""
+    return str(parse_aim(name))
 
 
 def _within_limit(context: int, info: ValidationInfo) -> int:
@@ -152,6 +166,10 @@ Sequences = Annotated[PositiveCount, _at_most(MOST_SEQUENCES, f"{MOST_SEQUENCES:
 Context = Annotated[PositiveTokens, _at_most(MOST_TOKENS, f"{MOST_TOKENS:,} tokens"), AfterValidator(_within_limit)]
 Systems = Annotated[Count, _at_most(MOST_SYSTEMS, f"{MOST_SYSTEMS:,} systems")]
 Pods = Annotated[Count, _at_most(MOST_PODS, f"{MOST_PODS:,} Pods")]
+Usd = Annotated[Price, *PRICE_USD, _price_of_at_most(MOST_USD, "USD")]
+Tariff = Annotated[Price, *TARIFF_USD_PER_KWH, _price_of_at_most(MOST_TARIFF, "USD/kWh")]
+Horizon = Annotated[PositiveYears, _at_most(MOST_YEARS, f"{MOST_YEARS} years")]
+Pue = Annotated[PositiveDecimal, AfterValidator(_at_least_one), _at_most(MOST_PUE, f"{MOST_PUE}")]
 Limit = Annotated[PowerKw, _at_most(MOST_KW, "1000 GW")]
 
 ModelName = Annotated[Name, _named(_model)]
@@ -160,7 +178,7 @@ PodName = Annotated[Name, _named(lambda catalog, name: catalog.pod(name).name)]
 KvPrecisionName = Annotated[Name, _named(lambda catalog, name: catalog.kv_precision(name).name)]
 EngineName = Annotated[Name, _named(_engine)]
 WeightName = Annotated[Name, _one_of("weight precision", FORMATS)]
-Stage = Annotated[Name, AfterValidator(_stage), _one_of("stage", STAGES)]
+Stage = Annotated[Name, AfterValidator(_stage)]
 
 SystemNames = Annotated[tuple[SystemName, ...], *ONE_OR_MORE]
 KvPrecisionNames = Annotated[tuple[KvPrecisionName, ...], *ONE_OR_MORE]
@@ -190,9 +208,6 @@ class InstalledEntry(Entry):
     systems: dict[SystemName, Systems] = Field(default_factory=dict, description="Systems that are there, by name.")
     pods: Pods = Field(default=0, description="Pods that are there.")
 
-    def __bool__(self) -> bool:
-        return any(self.systems.values()) or self.pods > 0
-
 
 class SiteEntry(Entry):
     """Where Pods stand. A limit that is left out is unlimited; a limit of 0 is zero."""
@@ -209,8 +224,9 @@ class SiteEntry(Entry):
         default=None, description="Heat that one Pod takes from liquid."
     )
     pod_air_heat: Annotated[Limit | None, GIVEN] = Field(default=None, description="Heat that one Pod takes from air.")
-    installed: Annotated[InstalledEntry, _not_yet("what is installed already")] = Field(
-        default_factory=InstalledEntry, description="What is there already (not supported yet)."
+    installed: InstalledEntry = Field(
+        default_factory=InstalledEntry,
+        description="What is there already: it may be used, limits count it, and it is not bought again.",
     )
 
 
@@ -218,6 +234,28 @@ class NamedSiteEntry(SiteEntry):
     """One of several sites."""
 
     name: Name = Field(description="Name of the site, once in a workload.")
+
+
+class EnergyEntry(Entry):
+    """What energy costs over a horizon, at nameplate."""
+
+    tariff: Tariff = Field(description="Price of energy with its unit, or [low, high].")
+    horizon: Horizon = Field(description="Years over which energy is paid; a year has 8,760 hours.")
+    pue: Annotated[Pue | None, GIVEN] = Field(
+        default=None, description="Power at the meter over power of systems. Default: that of the Pod's entry."
+    )
+
+
+class PricesEntry(Entry):
+    """What things cost, where the catalog does not say or says something else. A range is [low, high]."""
+
+    systems: dict[SystemName, Usd] = Field(default_factory=dict, description="Price of one system, by name.")
+    pods: dict[PodName, Usd] = Field(
+        default_factory=dict, description="Price of one Pod without what stands in it, by name."
+    )
+    energy: Annotated[EnergyEntry | None, GIVEN] = Field(
+        default=None, description="Counted in the cost where it is given."
+    )
 
 
 class PolicyEntry(Entry):
@@ -238,7 +276,10 @@ class PolicyEntry(Entry):
     supply: dict[SystemName, Systems] = Field(
         default_factory=dict, description="The most systems of a kind, over all sites."
     )
-    objective: Stages = Field(default=DEFAULT_OBJECTIVE, description="What is minimised, in this order.")
+    objective: Stages = Field(
+        default=DEFAULT_OBJECTIVE,
+        description="What is minimised, in this order; a stage may be a weighted sum such as cost + 500 power.",
+    )
     mixed_pods: Flag = Field(default=False, description="Whether a Pod may hold two kinds of system.")
     split_precision: Flag = Field(default=False, description="Whether a class may run at several precisions.")
     dcp: Flag = Field(default=False, description="Whether decode context parallel is tried.")
@@ -247,9 +288,7 @@ class PolicyEntry(Entry):
     )
     hbm: HbmBasis = Field(default="label", description="HBM by the vendor's label or as drivers report it.")
     power_basis: PowerBasis = Field(default="provisioned", description="How Pods count against the power of a site.")
-    prices: Annotated[dict[Name, Any], _not_yet("planning with prices")] = Field(
-        default_factory=dict, description="Prices (not supported yet)."
-    )
+    prices: PricesEntry = Field(default_factory=PricesEntry, description="What things cost, for the stage cost.")
 
 
 class Workload(Entry):

@@ -53,7 +53,8 @@ class ModelShape:
     (70e9 for a "70B"), `context_limit` the longest sequence in tokens that it was made for. `final_norms` are vectors
     of the model's width behind the last layer, `extra` weights that belong to no layer. `mtp` are layers for
     multi-token prediction and `mtp_extra` what they bring along: in the checkpoint, but neither in `parameters` nor in
-    the cache while nothing is speculated. `native_bits` are the bits of a weight in the checkpoint, by role, where
+    the cache while nothing is speculated. `encoders` turn images or sound into tokens: in the checkpoint, and no part
+    of the language model that is counted here. `native_bits` are the bits of a weight in the checkpoint, by role, where
     they differ from what `native_weights` says.
     """
 
@@ -72,6 +73,7 @@ class ModelShape:
     extra: tuple[Tensors, ...] = ()
     mtp: tuple[Block, ...] = ()
     mtp_extra: tuple[Tensors, ...] = ()
+    encoders: tuple[Tensors, ...] = ()
     native_bits: RoleBits = ()
 
     @property

@@ -78,8 +78,8 @@ class Stored:
     """One stream as it is stored: `row_bits` for each row of `layers` layers, in blocks of `block` positions.
 
     `keep` may be more than the stream needs (a window stored in full), `layers` more than the model has (phantom
-    layers of a mixed group), and `spare_blocks` are held beside. `split` is the decode context parallel size where
-    positions are split, else 1.
+    layers of a mixed group, told apart as `phantom`), and `spare_blocks` are held beside. `split` is the decode context
+    parallel size where positions are split, else 1.
     """
 
     stream: Stream
@@ -89,6 +89,7 @@ class Stored:
     block: int = 1
     spare_blocks: int = 0
     split: int = 1
+    phantom: bool = False
 
     @property
     def grows(self) -> bool:
@@ -116,7 +117,7 @@ class Stored:
     @property
     def token_flop(self) -> Fraction:
         """FLOP of one decode step for each token that is kept."""
-        return Fraction(self.layers * self.stream.flop, self.keep.every)
+        return Fraction(0 if self.phantom else self.layers * self.stream.flop, self.keep.every)
 
     @property
     def most_bits(self) -> Fraction:

@@ -21,6 +21,7 @@ class Role(StrEnum):
     ROUTER = "router"
     NORM = "norm"
     SMALL = "small"  # biases, sinks, convolutions, decays and other vectors
+    ENCODER = "encoder"  # of images or sound, beside the language model
 
 
 ROUTED = frozenset({Role.ROUTED_EXPERTS, Role.ROUTED_EXPERT_BIASES})

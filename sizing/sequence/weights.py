@@ -94,11 +94,11 @@ def weight_bytes(model: ModelShape, weight_format: WeightFormat) -> WeightBytes:
 
 
 def checkpoint_bytes(model: ModelShape) -> int:
-    """Bytes of the checkpoint's weights: its own format, layers for multi-token prediction included."""
+    """Bytes of the checkpoint's weights in its own format, with layers for multi-token prediction and encoders."""
     weight_format = FORMATS[model.native_weights]
     outer = dict(model.native_bits)
     mtp = [
-        *((1, tensors, _bits(tensors, weight_format, outer)) for tensors in model.mtp_extra),
+        *((1, tensors, _bits(tensors, weight_format, outer)) for tensors in (*model.mtp_extra, *model.encoders)),
         *(part for block in model.mtp for part in _block(model, block, weight_format, outer)),
     ]
     return _sum((*_own(model, weight_format), *mtp)).one_copy

@@ -6,6 +6,8 @@ from math import ceil
 GB = 10**9
 GIB = 2**30
 
+MOST_DIGITS = 9
+
 
 def whole_bytes(bits: Fraction | int) -> int:
     """Bytes that hold `bits`, rounded up to a whole byte."""
@@ -44,8 +46,13 @@ def percent(share: Fraction, decimals: int = 0) -> str:
 
 
 def plain(value: Fraction | int, unit: str) -> str:
-    """An amount as people write it: `4.5 MW`, `650 kW`, `5 Pods`; kW from a thousand on in MW."""
+    """An amount as people write it, to the last digit: `4.5 MW`, `650 kW`, `5 Pods`; kW from a thousand on in MW.
+
+    What is no decimal of `MOST_DIGITS` digits is rounded up.
+    """
     exact = Fraction(value)
     if unit == "kW" and exact >= 1000:
         exact, unit = exact / 1000, "MW"
-    return f"{float(exact):,.4f}".rstrip("0").rstrip(".") + f" {unit}"
+    whole, rest = divmod(ceil(exact * 10**MOST_DIGITS), 10**MOST_DIGITS)
+    digits = f"{rest:0{MOST_DIGITS}}".rstrip("0")
+    return f"{whole:,}" + (f".{digits}" if digits else "") + f" {unit}"

@@ -6,12 +6,13 @@ algebra of units; a library of units would accept more than it allows.
 Numbers are written with ASCII digits, `_` between groups of three if wanted, and a decimal point. Refused everywhere:
 decimal and thousands commas, signs, exponents, leading zeros, NaN and infinity, more than 15 digits.
 Blanks (also no-break ones) may stand before a unit. From Python, whole numbers (of any integer type),
-`Decimal` and `Fraction` are taken as they are and a float as the decimal that its repr shows; a power or a memory
-needs its unit from Python too. Every function raises NotAccepted, a ValueError, that says what would be accepted.
+`Decimal` and `Fraction` are taken as they are and a float as the decimal that its repr shows; a power, a memory, a
+price or a time needs its unit from Python too. Every function raises NotAccepted, a ValueError, that says what would
+be accepted.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -28,6 +29,9 @@ SHARE_ACCEPTED = "a share such as 10 %, 10% or 0.1"
 POWER_ACCEPTED = "a power with its unit, W, kW, MW or GW, such as 800 kW or 5 MW"
 MEMORY_ACCEPTED = "a memory size with its unit, bytes, B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, such as 141 GB"
 DECIMAL_ACCEPTED = "a number such as 10.2"
+PRICE_ACCEPTED = "a price with its currency, in USD, such as 415_000 USD"
+TARIFF_ACCEPTED = "a price of energy with its unit, USD/kWh or USD/MWh, such as 0.08 USD/kWh"
+YEARS_ACCEPTED = "a time in years, such as 4 years"
 FLAG_ACCEPTED = "true or false"
 
 _TOKEN_FACTORS = {"k": 2**10, "K": 2**10, "M": 2**20}
@@ -44,10 +48,13 @@ _BYTES_OF_UNIT = {
     "GiB": 2**30,
     "TiB": 2**40,
 }
+_USD_OF_CURRENCY = {"USD": 1}
+_USD_PER_KWH_OF_UNIT = {"USD/kWh": Fraction(1), "USD/MWh": Fraction(1, 1000)}
+_YEARS_OF_UNIT = {"years": 1, "year": 1}
 _FLAGS = {text: flag for flag in (True, False) for text in (str(flag), str(flag).lower(), str(flag).upper())}
 
 _NUMBER = re.compile(r"(0|[1-9][0-9]{0,2}(?:_[0-9]{3})+|[1-9][0-9]*)(?:\.([0-9]+))?")
-_AMOUNT = re.compile(r"([^\s%A-Za-z]*)(?:[ \u00a0\u202f]*(%|[A-Za-z]+))?")
+_AMOUNT = re.compile(r"([^\s%A-Za-z]*)(?:[ \u00a0\u202f]*(%|[A-Za-z]+(?:/[A-Za-z]+)?))?")
 
 
 class NotAccepted(ValueError):
@@ -121,6 +128,21 @@ def parse_memory_bytes(value: Any) -> int:
     return _whole(amount, value, "bytes", MEMORY_ACCEPTED)
 
 
+def parse_price_usd(value: Any) -> Fraction:
+    """A price in USD: `415_000 USD`, `0 USD`. Other currencies are refused: what they are worth changes every day."""
+    return _with_unit(value, _USD_OF_CURRENCY, ("USD",), "price", PRICE_ACCEPTED)
+
+
+def parse_tariff_usd_per_kwh(value: Any) -> Fraction:
+    """A price of energy in USD/kWh: `0.08 USD/kWh` and `80 USD/MWh` are 2/25."""
+    return _with_unit(value, _USD_PER_KWH_OF_UNIT, ("USD/kWh", "USD/MWh"), "price of energy", TARIFF_ACCEPTED)
+
+
+def parse_years(value: Any) -> Fraction:
+    """A time in years: `4 years`, `1 year`, `2.5 years`."""
+    return _with_unit(value, _YEARS_OF_UNIT, ("years",), "time", YEARS_ACCEPTED)
+
+
 def parse_decimal(value: Any) -> Fraction:
     """A plain number, whole or with a decimal point, such as `10.2`; the unit stands in the name of its key."""
     exact = _exact(value, DECIMAL_ACCEPTED)
@@ -142,7 +164,7 @@ def parse_flag(value: Any) -> bool:
 
 
 def _with_unit(
-    value: Any, units: Mapping[str, Fraction | int], bare: tuple[str, str], kind: str, accepted: str
+    value: Any, units: Mapping[str, Fraction | int], bare: Sequence[str], kind: str, accepted: str
 ) -> Fraction:
     """`value` in terms of `units`. `bare` are the units that a number without one is likely meant in."""
     exact = _exact(value, accepted)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sizing.plan.document import no_plan_document, plan_document, to_json
+from sizing.plan.document import no_plan_document, plan_document, seals, to_json
 from sizing.plan.plan import NoPlan, Relaxation, Status
 from sizing.request.request import Rejection
 from sizing.units.version import version
@@ -20,7 +20,7 @@ DOCUMENT = plan_document(GOOD)
 KEYS = [
     *("schema", "status", "objective", "pods", "systems", "totals", "deployments", "classes", "tokens", "memory"),
     *("limits", "placement", "assumptions", "reproducible", "sensitivity", "rejected", "request", "catalog"),
-    *("input_sha256", "version"),
+    *("input_sha256", "version", "sha256"),
 ]
 
 REFUSED = NoPlan(
@@ -54,9 +54,10 @@ def test_objective() -> None:
 
 
 def test_pods_tell_what_stands_in_them_and_systems_what_is_bought() -> None:
+    full = {"node-8": 7, "rack-72": 1}
     assert DOCUMENT["pods"] == [
-        {"site": "north", "pod": "test-pod", "fill": {"node-8": 2, "rack-72": 1}, "count": 1},
-        {"site": "south", "pod": "test-pod", "fill": {"node-8": 1, "rack-72": 1}, "count": 1},
+        {"site": "north", "pod": "test-pod", "fill": {"node-8": 2, "rack-72": 1}, "planned": full, "count": 1},
+        {"site": "south", "pod": "test-pod", "fill": {"node-8": 1, "rack-72": 1}, "planned": full, "count": 1},
     ]
     assert DOCUMENT["systems"] == {"node-8": 3, "rack-72": 2}
 
@@ -178,6 +179,15 @@ def test_where_it_comes_from() -> None:
     assert document["catalog"] == {"sha256": "c" * 64, "entries": {}}
     assert document["input_sha256"] == "i" * 64
     assert document["version"] == version()
+
+
+def test_what_follows_from_nothing_else_is_hashed() -> None:
+    hashes = DOCUMENT["sha256"]
+    assert set(hashes) == {"objective", "assumptions", "reproducible", "sensitivity", "rejected", "version"}
+    assert hashes == seals(json.loads(to_json(DOCUMENT)))
+    assert seals({"totals": 1, "gaps": [0.0, 0.5]}) == seals({"totals": 2, "gaps": [0, 0.5]})
+    other = plan_document(replace(GOOD, rejected=(Rejection("l40s-8", None, "too small"),)))["sha256"]
+    assert {key for key in hashes if hashes[key] != other[key]} == {"rejected"}
 
 
 def test_the_text_is_read_back_as_the_document() -> None:

@@ -6,16 +6,25 @@ Keys that speak of KV heads or of a head dimension mean nothing here: the cache 
 from typing import Any
 
 from sizing.intake.configuration import Configuration
-from sizing.intake.families.mixture import counted_shared, deepseek_moe, feed_forwards, from_first, mtp_outer
-from sizing.intake.families.pieces import HEADS, HIDDEN, experts, mlp, model, mtp_count
-from sizing.intake.parts import Layer, Parts
+from sizing.intake.families.mixture import (
+    Expertise,
+    Which,
+    counted_shared,
+    deepseek_moe,
+    feed_forwards,
+    from_first,
+    mtp_outer,
+)
+from sizing.intake.families.pieces import HEADS, HIDDEN, experts, has_experts, mlp, model, mtp_count
+from sizing.intake.parts import Family, Layer, Parts
 from sizing.sequence.compressed import CompressedAttention
-from sizing.sequence.feed_forward import FeedForward
 from sizing.sequence.latent import LatentAttention, SparseLatentAttention
 from sizing.sequence.tensors import Role, copied
 
 MOST_COMPRESSION = 4_096
-HASH_ROUTED = "num_hash_layers"
+UNRATED = "sliding_attention"
+RATED = {name: name for name in (UNRATED, "compressed_sparse_attention", "heavily_compressed_attention")}
+HASHED = {"hash_moe": "hash", "moe": "score"}
 
 
 def latent_fields(config: Configuration, value_head_dim: int | None = None) -> dict[str, Any]:
@@ -48,22 +57,28 @@ def deepseek_v3(config: Configuration) -> Parts:
 
 def glm4_moe_lite(config: Configuration) -> Parts:
     """GLM-4.7-Flash: the same with the first layer dense unless `mlp_layer_types` says otherwise."""
-    return _latent_model(config, counted_shared, mtp_repeats=True)
+    stated = config.has("mlp_layer_types", "first_k_dense_replace")
+    return _latent_model(config, counted_shared, mtp_repeats=True, which=from_first if stated else _all_but_first)
 
 
-def _latent_model(config: Configuration, expertise: Any, mtp_repeats: bool) -> Parts:
+def _all_but_first(_: Configuration, layers: int) -> frozenset[int]:
+    return frozenset(range(1, layers))
+
+
+def _no_layers(_config: Configuration, _layers: int) -> frozenset[int]:
+    return frozenset()
+
+
+def _latent_model(config: Configuration, expertise: Expertise, mtp_repeats: bool, which: Which = from_first) -> Parts:
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     attention = LatentAttention(**latent_fields(config))
-    if not config.has("n_routed_experts"):
-        inner: list[FeedForward] = [mlp(config.count("intermediate_size"))] * layers
-    else:
-        inner = feed_forwards(config, layers, expertise, from_first)
+    inner = feed_forwards(config, layers, expertise, which if has_experts(config) else _no_layers)
     found = [Layer(attention, width) for width in inner]
     count = mtp_count(config)
     return model(config, found, mtp=found[-1:] * count, mtp_extra=mtp_outer(config, hidden, mtp_repeats) * count)
 
 
-def sparse(mtp_repeats: bool) -> Any:
+def sparse(mtp_repeats: bool) -> Family:
     """DeepSeek-V3.2 (whose layers for multi-token prediction repeat embedding and head) and GLM-5 (whose do not)."""
 
     def family(config: Configuration) -> Parts:
@@ -139,13 +154,24 @@ def minicpm3(config: Configuration) -> Parts:
     return model(config, [layer] * layers, tied_by_default=True, notes=(note,))
 
 
+def _ratios(config: Configuration, layers: int) -> list[int]:
+    """`compress_ratios`, one a layer and more for drafts; or `layer_types` with the rates in `compress_rates`."""
+    ratios = config.counts("compress_ratios", layers, longer=True)
+    rates = config.inner("compress_rates")
+    if ratios is not None:
+        return ratios
+    types = config.types(layers, "layer_types", RATED) if rates is not None else None
+    if rates is None or types is None:
+        config.refuse("is missing", "compress_ratios", accepted="one ratio a layer")
+        return [0] * layers
+    by_name = {name: rates.count(name) for name in dict.fromkeys(types) if name != UNRATED}
+    return [by_name.get(name, 0) for name in types]
+
+
 def deepseek_v4(config: Configuration) -> Parts:
     """DeepSeek-V4: windows beside compressed latents, hyper-connections, and a hash that routes the first layers."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
-    ratios = config.counts("compress_ratios", layers, longer=True)
-    if ratios is None:
-        config.refuse("is missing", "compress_ratios", accepted="one ratio a layer")
-        ratios = [0] * layers
+    ratios = _ratios(config, layers)
     if any(ratio > MOST_COMPRESSION for ratio in ratios):
         config.refuse("is no ratio", "compress_ratios", max(ratios), f"at most {MOST_COMPRESSION}")
     fields = {
@@ -161,7 +187,8 @@ def deepseek_v4(config: Configuration) -> Parts:
     }
     streams = config.count("hc_mult")
     connections = (copied(Role.SMALL, 2 * (streams * (streams + 2) * (streams * hidden + 1) + 3)),)
-    hashed = config.count_or(0, HASH_ROUTED)
+    named = config.types(layers, "mlp_layer_types", HASHED)
+    hashed = config.count_or(0, "num_hash_layers") if named is None else named.count("hash")
     width = config.count("moe_intermediate_size")
     shared = width * config.count_or(0, "n_shared_experts")
     by_hash = experts(config, shared_intermediate=shared)

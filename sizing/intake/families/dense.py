@@ -22,11 +22,12 @@ from sizing.intake.families.pieces import (
     layer_types,
     mlp,
     model,
+    overrides,
+    recut,
     window_of,
     windows,
 )
 from sizing.intake.parts import Family, Layer, Parts
-from sizing.sequence.feed_forward import FeedForward
 from sizing.sequence.tensors import Role, Tensors, copied
 
 Asks = Callable[[Configuration], bool]
@@ -34,10 +35,12 @@ Width = Callable[[Heads], int]
 
 
 def yes(_: Configuration) -> bool:
+    """Always there."""
     return True
 
 
 def no(_: Configuration) -> bool:
+    """Never there."""
     return False
 
 
@@ -46,11 +49,8 @@ def key(name: str, default: bool = False) -> Asks:
     return lambda config: config.flag(name, default)
 
 
-def unless(name: str, default: bool = False) -> Asks:
-    return lambda config: not config.flag(name, default)
-
-
 def no_norm(_: Heads) -> int:
+    """Queries and keys as they are."""
     return 0
 
 
@@ -70,7 +70,11 @@ def when(name: str, width: Width, default: bool = False) -> Callable[[Configurat
 
 
 def fixed(width: Width) -> Callable[[Configuration], Width]:
+    """A query and key norm that is always there."""
     return lambda _: width
+
+
+NO_QK_NORM = fixed(no_norm)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,33 +93,21 @@ class Style:
     output_bias: Asks = no
     mlp_bias: Asks = no
     head_bias: Asks = no
-    qk_norm: Callable[[Configuration], Width] = fixed(no_norm)
+    qk_norm: Callable[[Configuration], Width] = NO_QK_NORM
     tied: bool = False
     slides: Callable[[Configuration], TypeRule] = lambda _: always(FULL)
-
-
-def feed_forward(config: Configuration, style: Style) -> FeedForward:
-    return mlp(config.count(*INTERMEDIATE), style.gated, style.mlp_bias(config))
 
 
 def self_attentions(config: Configuration, style: Style, cut: Heads, layers: int) -> list[Layer]:
     """One layer each with its attention; the feed-forward is still to come."""
     types = layer_types(config, layers, style.slides(config))
-    return [
-        Layer(
-            attention(
-                window,
-                query_heads=cut.query,
-                kv_heads=cut.kv,
-                head_dim=cut.dim,
-                qk_norm=style.qk_norm(config)(cut),
-                qkv_bias=style.qkv_bias(config),
-                output_bias=style.output_bias(config),
-            ),
-            norms=style.norms * style.norm,
-        )
-        for window in windows(config, types)
-    ]
+    qk_norm, norms = style.qk_norm(config), style.norms * style.norm
+    biases = {"qkv_bias": style.qkv_bias(config), "output_bias": style.output_bias(config)}
+    found = []
+    for window, override in zip(windows(config, types), overrides(config, layers), strict=True):
+        mine = recut(cut, override)
+        found.append(Layer(attention(window, mine, qk_norm=qk_norm(mine), **biases), norms=norms))
+    return found
 
 
 def decoder(style: Style) -> Family:
@@ -124,7 +116,7 @@ def decoder(style: Style) -> Family:
     def family(config: Configuration) -> Parts:
         hidden, layers = config.count(*HIDDEN), config.layer_count()
         cut = heads(config, hidden)
-        inner = feed_forward(config, style)
+        inner = mlp(config.count(*INTERMEDIATE), style.gated, style.mlp_bias(config))
         return model(
             config,
             [Layer(layer.attention, inner, layer.norms) for layer in self_attentions(config, style, cut, layers)],
@@ -190,7 +182,7 @@ def gpt2(config: Configuration) -> Parts:
     cut = heads(config, hidden, kv=1 if multi_query else None)
     inner = mlp(config.count_or(4 * hidden, *INTERMEDIATE, least=1), gated=False, bias=True)
     layer = Layer(
-        attention(None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=True, output_bias=True),
+        attention(None, cut, qkv_bias=True, output_bias=True),
         inner,
         norms=4,
     )
@@ -212,7 +204,7 @@ def falcon(config: Configuration) -> Parts:
     bias = config.flag("bias")
     norms = config.count_or(2 if newer else 1, "num_ln_in_parallel_attn") if parallel else 2
     layer = Layer(
-        attention(None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=bias, output_bias=bias),
+        attention(None, cut, qkv_bias=bias, output_bias=bias),
         mlp(config.count_or(4 * hidden, *INTERMEDIATE, least=1), gated=False, bias=bias),
         norms=2 * norms,
     )
@@ -220,13 +212,13 @@ def falcon(config: Configuration) -> Parts:
 
 
 def mpt(config: Configuration) -> Parts:
-    """MPT: no biases, 4 x hidden unless `expansion_ratio` says otherwise, `attn_config.kv_n_heads` where it has them."""
+    """MPT: no biases, 4 x hidden unless `expansion_ratio` differs, `attn_config.kv_n_heads` where it has them."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     inner = config.inner("attn_config")
     cut = heads(config, hidden, kv=None if inner is None else inner.optional("kv_n_heads"))
     bias = not config.flag("no_bias", True)
     layer = Layer(
-        attention(None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=bias, output_bias=bias),
+        attention(None, cut, qkv_bias=bias, output_bias=bias),
         mlp(hidden * config.count_or(4, "expansion_ratio", least=1), gated=False, bias=bias),
         norms=2 + 2 * bias,
     )
@@ -238,7 +230,7 @@ def bloom(config: Configuration) -> Parts:
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut = heads(config, hidden)
     layer = Layer(
-        attention(None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=True, output_bias=True),
+        attention(None, cut, qkv_bias=True, output_bias=True),
         mlp(4 * hidden, gated=False, bias=True),
         norms=4,
     )
@@ -252,7 +244,7 @@ def opt(config: Configuration) -> Parts:
     cut, bias = heads(config, hidden), config.flag("enable_bias", True)
     affine = 2 * config.flag("layer_norm_elementwise_affine", True)
     layer = Layer(
-        attention(None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=bias, output_bias=bias),
+        attention(None, cut, qkv_bias=bias, output_bias=bias),
         mlp(config.count("ffn_dim"), gated=False, bias=bias),
         norms=2 * affine,
     )
@@ -272,7 +264,7 @@ def gpt_j(config: Configuration) -> Parts:
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut = heads(config, hidden)
     layer = Layer(
-        attention(None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim),
+        attention(None, cut),
         mlp(config.count_or(4 * hidden, *INTERMEDIATE, least=1), gated=False, bias=True),
         norms=2,
     )
@@ -294,9 +286,7 @@ def gpt_neo(config: Configuration) -> Parts:
         Layer(
             attention(
                 window if kind == "local" else None,
-                query_heads=cut.query,
-                kv_heads=cut.kv,
-                head_dim=cut.dim,
+                cut,
                 output_bias=True,
             ),
             inner,
@@ -320,9 +310,7 @@ def chatglm(config: Configuration) -> Parts:
     layer = Layer(
         attention(
             None,
-            query_heads=cut.query,
-            kv_heads=cut.kv,
-            head_dim=cut.dim,
+            cut,
             qkv_bias=bias or config.flag("add_qkv_bias"),
             output_bias=bias,
         ),
@@ -338,9 +326,7 @@ def qwen1(config: Configuration) -> Parts:
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut = heads(config, hidden)
     both = config.count("intermediate_size")
-    layer = Layer(
-        attention(None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=True), mlp(both // 2)
-    )
+    layer = Layer(attention(None, cut, qkv_bias=True), mlp(both // 2))
     return model(config, [layer] * layers)
 
 
@@ -352,9 +338,7 @@ def molmo(config: Configuration) -> Parts:
     layer = Layer(
         attention(
             None,
-            query_heads=cut.query,
-            kv_heads=cut.kv,
-            head_dim=cut.dim,
+            cut,
             qkv_bias=config.flag("qkv_bias"),
             qk_norm=per_width(cut) * config.flag("attention_layer_norm"),
         ),
@@ -370,9 +354,7 @@ def phi_msft(config: Configuration) -> Parts:
     layer = Layer(
         attention(
             None,
-            query_heads=cut.query,
-            kv_heads=cut.kv,
-            head_dim=cut.dim,
+            cut,
             qkv_bias=True,
             output_bias=True,
             qk_norm=4 * cut.dim * config.flag("qk_layernorm"),
@@ -390,9 +372,7 @@ def stablelm(config: Configuration) -> Parts:
     layer = Layer(
         attention(
             None,
-            query_heads=cut.query,
-            kv_heads=cut.kv,
-            head_dim=cut.dim,
+            cut,
             qkv_bias=config.flag("use_qkv_bias"),
             qk_norm=per_width(cut) * config.flag("qk_layernorm"),
         ),
@@ -414,5 +394,5 @@ def apertus(config: Configuration) -> Parts:
 
 
 def per_head_biased(cut: Heads) -> int:
-    """The same with a bias each."""
+    """Norms of the head dimension with a bias each."""
     return 4 * cut.dim

@@ -13,6 +13,8 @@ from sizing.intake.families.pieces import (
     layer_types,
     mlp,
     model,
+    overrides,
+    recut,
     windows,
 )
 from sizing.intake.parts import Layer, Parts
@@ -34,9 +36,7 @@ def gemma3(config: Configuration) -> Parts:
         Layer(
             attention(
                 window,
-                query_heads=cut.query,
-                kv_heads=cut.kv,
-                head_dim=cut.dim,
+                cut,
                 qk_norm=2 * cut.dim,
                 qkv_bias=bias,
                 output_bias=bias,
@@ -101,9 +101,7 @@ def gemma3n(config: Configuration) -> Parts:
 def _attention(window: int | None, cut: Heads, bias: bool, qk_norm: int, values: bool = True) -> AttentionKind:
     return attention(
         window,
-        query_heads=cut.query,
-        kv_heads=cut.kv,
-        head_dim=cut.dim,
+        cut,
         qk_norm=qk_norm,
         qkv_bias=bias,
         output_bias=bias,
@@ -112,9 +110,7 @@ def _attention(window: int | None, cut: Heads, bias: bool, qk_norm: int, values:
 
 
 def _reader(cut: Heads, bias: bool) -> AttentionKind:
-    return SharedAttention(
-        query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qk_norm=cut.dim, qkv_bias=bias, output_bias=bias
-    )
+    return SharedAttention(**cut.fields, qk_norm=cut.dim, qkv_bias=bias, output_bias=bias)
 
 
 def gemma4(config: Configuration) -> Parts:
@@ -135,10 +131,14 @@ def gemma4(config: Configuration) -> Parts:
     width, narrow = config.count("intermediate_size"), config.count_or(256, "hidden_size_per_layer_input")
     has_experts = config.flag("enable_moe_block")
 
+    stated = overrides(config, layers)
+
     def layer(index: int, window: int | None) -> Layer:
-        cut = wide if window is None else local
+        cut = recut(wide if window is None else local, stated[index])
         shared = index >= first_shared
-        mixer = _reader(cut, bias) if shared else _attention(window, cut, bias, 2 * cut.dim, not (same and cut is wide))
+        mixer = (
+            _reader(cut, bias) if shared else _attention(window, cut, bias, 2 * cut.dim, not (same and window is None))
+        )
         inner = width * (2 if doubled and shared else 1)
         return Layer(
             mixer,

@@ -2,8 +2,8 @@
 
 from sizing.intake.configuration import Configuration
 from sizing.intake.families.deepseek import latent_fields
-from sizing.intake.families.mixture import counted_shared, feed_forwards, from_first, plain_experts
-from sizing.intake.families.pieces import EXPERTS, HIDDEN, attention, experts, heads, layer_types, mlp, model
+from sizing.intake.families.mixture import counted_shared, feed_forwards, from_first, full_width_experts
+from sizing.intake.families.pieces import HIDDEN, attention, experts, has_experts, heads, layer_types, mlp, model
 from sizing.intake.families.qwen import LINEAR, delta_net
 from sizing.intake.families.qwen import TYPES as DELTA_TYPES
 from sizing.intake.parts import Layer, Parts
@@ -18,7 +18,7 @@ def minimax_text(config: Configuration) -> Parts:
     """MiniMax-Text-01 and M1: `attn_type_list` says 1 for attention and 0 for lightning; experts in every layer."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut = heads(config, hidden)
-    full = FullAttention(query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim)
+    full = FullAttention(**cut.fields)
     lightning = LightningAttention(heads=cut.query, head_dim=cut.dim)
     attends = config.counts("attn_type_list", layers)
     if attends is None:
@@ -26,7 +26,7 @@ def minimax_text(config: Configuration) -> Parts:
         if named is None:
             config.refuse("is missing", "attn_type_list", accepted="it or layer_types")
         attends = [int(name != LINEAR) for name in named or ["full"] * layers]
-    inner = plain_experts(config)
+    inner = full_width_experts(config)
     return model(config, [Layer(full if on else lightning, inner) for on in attends])
 
 
@@ -37,23 +37,16 @@ def kimi_linear(config: Configuration) -> Parts:
     over blocks of layers: a query and a norm before every attention and MLP, and once at the end.
     """
     hidden, layers = config.count(*HIDDEN), config.layer_count()
-    linear = config.inner("linear_attn_config")
-    if linear is None:
-        config.refuse("is missing", "linear_attn_config")
-        return model(config, [])
-    full_at = linear.indices("full_attn_layers", layers, first=1) or frozenset()
-    states_at = linear.indices("kda_layers", layers, first=1) or frozenset()
-    if full_at & states_at or len(full_at) + len(states_at) != layers:
-        linear.refuse(
-            f"names {len(full_at)} and {len(states_at)} layers of {layers}", "full_attn_layers and kda_layers"
-        )
+    linear = config.inner("linear_attn_config") or config
+    full_at = _latent_layers(config, linear, layers)
     fields = latent_fields(config)
     gate = fields["query_heads"] * fields["value_head_dim"] * config.flag("mla_use_output_gate")
     full = LatentAttention(gate_width=gate, **fields)
+    short = linear is not config
     state = KimiDeltaAttention(
-        heads=linear.count("num_heads"),
-        head_dim=linear.count("head_dim"),
-        conv_kernel=linear.count("short_conv_kernel_size"),
+        heads=linear.count("num_heads" if short else "linear_num_heads"),
+        head_dim=linear.count("head_dim" if short else "linear_head_dim"),
+        conv_kernel=linear.count("short_conv_kernel_size" if short else "linear_conv_kernel_dim"),
         full_rank_gate=linear.flag("use_full_rank_gate"),
     )
     residual = config.has("attn_res_block_size")
@@ -61,6 +54,22 @@ def kimi_linear(config: Configuration) -> Parts:
     extra = (copied(Role.SMALL, 4 * hidden),) if residual else ()
     found = [Layer(full if index in full_at else state, width, extra=extra) for index, width in enumerate(inner)]
     return model(config, found, extra=(copied(Role.SMALL, 2 * hidden),) if residual else ())
+
+
+def _latent_layers(config: Configuration, linear: Configuration, layers: int) -> frozenset[int]:
+    """The layers with latent attention, by the lists or by `layer_types`."""
+    named = config.types(layers, "layer_types", DELTA_TYPES) if linear is config else None
+    if named is not None:
+        return frozenset(index for index, name in enumerate(named) if name != LINEAR)
+    full_at = linear.indices("full_attn_layers", layers, first=1)
+    states_at = linear.indices("kda_layers", layers, first=1)
+    if full_at is None or states_at is None:
+        linear.refuse("is missing", "full_attn_layers" if full_at is None else "kda_layers")
+        return frozenset()
+    if full_at & states_at or len(full_at) + len(states_at) != layers:
+        seen = f"{len(full_at)} and {len(states_at)}"
+        linear.refuse(f"does not put each of {layers} layers into one list", "full_attn_layers", seen)
+    return full_at
 
 
 def _kimi_experts(config: Configuration) -> FeedForward:
@@ -88,14 +97,14 @@ def lfm2(config: Configuration) -> Parts:
     """
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut = heads(config, hidden)
-    full = FullAttention(query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qk_norm=2 * cut.dim)
+    full = FullAttention(**cut.fields, qk_norm=2 * cut.dim)
     conv = ShortConvolution(
         width=hidden, conv_kernel=config.count_or(3, "conv_L_cache", least=1), bias=config.flag("conv_bias")
     )
     attends = config.indices("full_attn_idxs", layers)
     known = frozenset(range(layers)) if attends is None else attends
     types = layer_types(config, layers, lambda layer: "full" if layer in known else CONV, LFM_TYPES)
-    if config.count_or(0, *EXPERTS):
+    if has_experts(config):
         width = config.count("intermediate_size")
         first = config.count_or(0, "num_dense_layers")
         routed = experts(
@@ -127,9 +136,7 @@ def olmo_hybrid(config: Configuration) -> Parts:
     cut, bias = heads(config, hidden), config.flag("attention_bias")
     full = attention(
         None,
-        query_heads=cut.query,
-        kv_heads=cut.kv,
-        head_dim=cut.dim,
+        cut,
         qk_norm=(cut.query + cut.kv) * cut.dim,
         qkv_bias=bias,
         output_bias=bias,

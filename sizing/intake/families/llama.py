@@ -1,5 +1,7 @@
 """Llama 4 (chunks, experts in some layers) and Llama 3.2 Vision (layers that attend to images)."""
 
+from typing import Any
+
 from sizing.intake.configuration import Configuration
 from sizing.intake.families.pieces import FULL, HIDDEN, experts, heads, layer_types, mlp, model
 from sizing.intake.parts import Layer, Parts
@@ -25,10 +27,8 @@ def llama4(config: Configuration) -> Parts:
         config.refuse(f"has {len(rope)} entries for {layers} layers", "no_rope_layers")
         rope = [0] * layers
     types = layer_types(config, layers, lambda layer: CHUNKED if rope[layer] and chunk else FULL, TYPES)
-    fields = {
-        "query_heads": cut.query,
-        "kv_heads": cut.kv,
-        "head_dim": cut.dim,
+    fields: dict[str, Any] = {
+        **cut.fields,
         "qkv_bias": bias,
         "output_bias": bias,
     }
@@ -51,7 +51,7 @@ def llama4(config: Configuration) -> Parts:
 
 
 def mllama(config: Configuration) -> Parts:
-    """Llama 3.2 Vision: `cross_attention_layers` attend to image tokens, which are cached once (vLLM CrossAttentionSpec).
+    """Llama 3.2 Vision: `cross_attention_layers` attend to image tokens, cached once (vLLM `CrossAttentionSpec`).
 
     The eight rows of the embedding for images belong to the vision part, which is not counted.
     """
@@ -62,9 +62,9 @@ def mllama(config: Configuration) -> Parts:
         config.refuse("is missing", "cross_attention_layers", accepted="the layers that attend to images")
         crossing = frozenset()
     inner = mlp(config.count("intermediate_size"))
-    own = Layer(FullAttention(query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim), inner)
+    own = Layer(FullAttention(**cut.fields), inner)
     cross = Layer(
-        CrossAttention(query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qk_norm=2 * cut.dim),
+        CrossAttention(**cut.fields, qk_norm=2 * cut.dim),
         inner,
         extra=(copied(Role.SMALL, 2),),
     )

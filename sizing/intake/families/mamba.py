@@ -1,19 +1,20 @@
 """Mamba and Mamba-2, alone (Mamba, Falcon-Mamba, Codestral) and beside attention (Jamba, Bamba, Granite 4, Nemotron-H,
 Falcon-H1, Zamba2)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from sizing.intake.configuration import Configuration
-from sizing.intake.families.mixture import granite_shared, mtp_outer
+from sizing.intake.families.mixture import full_width_experts, granite_shared, mtp_outer
 from sizing.intake.families.pieces import (
     EXPERTS,
     HEADS,
     HIDDEN,
     KV_HEADS,
     Heads,
-    check_heads,
     attention,
+    check_heads,
     experts,
+    has_experts,
     heads,
     mlp,
     model,
@@ -75,10 +76,10 @@ def mamba2(config: Configuration) -> Parts:
 
 
 def jamba(config: Configuration) -> Parts:
-    """Jamba: attention every `attn_layer_period`-th layer, experts every `expert_layer_period`-th, else Mamba and MLP."""
+    """Jamba: attention every `attn_layer_period`-th layer, experts every `expert_layer_period`-th, else Mamba, MLP."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut = heads(config, hidden)
-    full = FullAttention(query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim)
+    full = FullAttention(**cut.fields)
     state = Mamba(
         inner=config.count_or(2, "mamba_expand", least=1) * hidden,
         state=config.count_or(16, "mamba_d_state", least=1),
@@ -91,19 +92,19 @@ def jamba(config: Configuration) -> Parts:
     attends = _periodic(config, "attn_layer_period", "attn_layer_offset", 8, 4)
     routes = _periodic(config, "expert_layer_period", "expert_layer_offset", 2, 1)
     dense = mlp(config.count("intermediate_size"))
-    has_experts = config.count_or(1, *EXPERTS) > 1
-    routed = experts(config, intermediate=config.count("intermediate_size")) if has_experts else dense
+    many = has_experts(config) and config.count(*EXPERTS) > 1
+    routed = full_width_experts(config) if many else dense
     found = [Layer(full if attends(layer) else state, routed if routes(layer) else dense) for layer in range(layers)]
     return model(config, found)
 
 
-def _periodic(config: Configuration, period: str, offset: str, every: int, first: int):  # type: ignore[no-untyped-def]
+def _periodic(config: Configuration, period: str, offset: str, every: int, first: int) -> Callable[[int], bool]:
     step, start = config.count_or(every, period, least=1), config.count_or(first, offset)
     return lambda layer: layer % step == start
 
 
 def mamba2_of(config: Configuration, hidden: int, gated_norm: bool = True) -> Mamba2:
-    """Mamba-2 as `mamba_*` keys give it (Bamba, Granite 4, Falcon-H1); heads and dimension must give the inner width."""
+    """Mamba-2 by the `mamba_*` keys (Bamba, Granite 4, Falcon-H1); heads and dimension must give the inner width."""
     expanded = config.optional("mamba_d_ssm") or config.count_or(2, "mamba_expand", least=1) * hidden
     count = config.count("mamba_n_heads")
     dim = expanded // count if config.raw("mamba_d_head") == "auto" else config.count("mamba_d_head")
@@ -125,14 +126,14 @@ def granite_hybrid(config: Configuration) -> Parts:
     """Granite 4: `layer_types` says where attention is; experts (there may be none) beside a shared MLP."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut, bias = heads(config, hidden), config.flag("attention_bias")
-    full = FullAttention(query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=bias, output_bias=bias)
+    full = FullAttention(**cut.fields, qkv_bias=bias, output_bias=bias)
     types = config.types(layers, "layer_types", TYPES) or config.types(layers, "layers_block_type", TYPES)
     if types is None:
         config.refuse("is missing", "layer_types", accepted="mamba or attention for each layer")
         types = [FULL] * layers
     state = mamba2_of(config, hidden) if STATE in types else None
     shared = config.count_or(0, "shared_intermediate_size")
-    inner = granite_shared(config) if config.count_or(0, *EXPERTS) else mlp(shared or config.count("intermediate_size"))
+    inner = granite_shared(config) if has_experts(config) else mlp(shared or config.count("intermediate_size"))
     return model(config, [Layer(state if name == STATE and state else full, inner) for name in types])
 
 
@@ -140,7 +141,7 @@ def bamba(config: Configuration) -> Parts:
     """Bamba: `attn_layer_indices` attend, the others keep a state; an MLP everywhere."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut, bias = heads(config, hidden), config.flag("attention_bias")
-    full = FullAttention(query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=bias, output_bias=bias)
+    full = FullAttention(**cut.fields, qkv_bias=bias, output_bias=bias)
     attends = config.indices("attn_layer_indices", layers) or frozenset()
     state = mamba2_of(config, hidden)
     inner = mlp(config.count("intermediate_size"), bias=config.flag("mlp_bias"))
@@ -151,7 +152,7 @@ def falcon_h1(config: Configuration) -> Parts:
     """Falcon-H1: every layer has attention and Mamba-2 side by side. The inner width is `mamba_d_ssm`."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut, bias = heads(config, hidden), config.flag("attention_bias")
-    full = FullAttention(query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=bias, output_bias=bias)
+    full = FullAttention(**cut.fields, qkv_bias=bias, output_bias=bias)
     state = mamba2_of(config, hidden, gated_norm=config.flag("mamba_rms_norm"))
     inner = mlp(config.count("intermediate_size"), bias=config.flag("mlp_bias"))
     return model(config, [Layer(full, inner, also=(state,))] * layers)
@@ -206,9 +207,7 @@ def _nemotron_layer(config: Configuration, hidden: int, name: str) -> Layer:
         return Layer(_nemotron_state(config), norms=1)
     if name == "attention":
         cut, bias = heads(config, hidden), config.flag("attention_bias")
-        kind = attention(
-            None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=bias, output_bias=bias
-        )
+        kind = attention(None, cut, qkv_bias=bias, output_bias=bias)
         return Layer(kind, norms=1)
     return Layer(NoAttention(), _nemotron_inner(config, name), norms=1)
 
@@ -271,7 +270,7 @@ def zamba2(config: Configuration) -> Parts:
     if stated is not None and listed is not None and stated != listed:
         config.refuse("contradicts layers_block_type", "hybrid_layer_ids")
     uses = stated if stated is not None else listed or frozenset()
-    full = FullAttention(query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, own_weights=False)
+    full = FullAttention(**cut.fields, own_weights=False)
     back = Tensors(Role.ATTENTION, hidden * hidden)
     plain = Layer(state, NoFeedForward(), norms=1)
     both = Layer(full, NoFeedForward(), norms=1, also=(state,), extra=(back,))
@@ -285,17 +284,18 @@ def zamba2(config: Configuration) -> Parts:
 
 
 def _zamba_shared(config: Configuration, hidden: int, query: int, key: int, uses: int) -> tuple[Tensors, ...]:
-    """The shared blocks with an adapter for every use; a token passes one block at each use."""
+    """The shared blocks, and an adapter for every use; a token passes one block at each use."""
     blocks = config.count_or(1, "num_mem_blocks", least=1)
     width, rank = config.count("intermediate_size"), config.count_or(128, "adapter_rank", least=1)
     attends = 2 * hidden * (query + 2 * key) + query * hidden
     gated = 3 * hidden * width
     adapter = rank * (hidden + 2 * width)
     if config.flag("use_shared_attention_adapter"):
-        adapter += 3 * rank * (2 * hidden + query)
+        adapter += 3 * rank * 2 * query
     return (
         Tensors(Role.ATTENTION, attends, experts=blocks, active_experts=uses),
         Tensors(Role.FEED_FORWARD, gated, experts=blocks, active_experts=uses),
-        Tensors(Role.SMALL, adapter, experts=blocks * uses, active_experts=uses),
+        Tensors(Role.SMALL, adapter, experts=uses, active_experts=uses),
         copied(Role.NORM, 3 * hidden * blocks),
+        Tensors(Role.SMALL, (2 * width + hidden) * config.flag("add_bias_linear"), experts=blocks, active_experts=uses),
     )

@@ -4,6 +4,7 @@ Which layers, under which names, and what stands beside the experts differs by f
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from sizing.intake.configuration import Configuration
 from sizing.intake.families.dense import (
@@ -15,11 +16,11 @@ from sizing.intake.families.dense import (
     yes,
 )
 from sizing.intake.families.pieces import (
-    EXPERTS,
     HIDDEN,
     INTERMEDIATE,
     attention,
     experts,
+    has_experts,
     head_bias,
     heads,
     mlp,
@@ -36,6 +37,7 @@ Which = Callable[[Configuration, int], frozenset[int]]
 
 
 def all_layers(_: Configuration, layers: int) -> frozenset[int]:
+    """Every layer."""
     return frozenset(range(layers))
 
 
@@ -55,7 +57,7 @@ def by_step(config: Configuration, layers: int) -> frozenset[int]:
     """Every `decoder_sparse_step`-th layer, but not those in `mlp_only_layers` (Qwen)."""
     dense = config.indices("mlp_only_layers", layers) or frozenset()
     step = config.count_or(1, "decoder_sparse_step", least=1)
-    if config.count_or(0, *EXPERTS) == 0:
+    if not has_experts(config):
         return frozenset()
     return frozenset(layer for layer in range(layers) if (layer + 1) % step == 0 and layer not in dense)
 
@@ -111,13 +113,20 @@ def mtp_outer(config: Configuration, hidden: int, repeats: bool) -> tuple[Tensor
 
 
 def plain_experts(config: Configuration) -> FeedForward:
-    """Experts alone, no bias in the router (Mixtral, OLMoE, Qwen3-MoE, GraniteMoE)."""
+    """Experts alone, no bias in the router (Qwen3-MoE)."""
     return experts(config)
+
+
+def full_width_experts(config: Configuration) -> FeedForward:
+    """The same of the width that the file gives for MLPs (Mixtral, OLMoE, GraniteMoE)."""
+    return experts(config, intermediate=config.count("intermediate_size"))
 
 
 def biased_experts(config: Configuration) -> FeedForward:
     """Experts alone, with a correction bias unless the file says there is none (MiniMax-M2)."""
-    return experts(config, router_bias=config.flag("use_routing_bias", True))
+    return experts(
+        config, intermediate=config.count("intermediate_size"), router_bias=config.flag("use_routing_bias", True)
+    )
 
 
 def gated_shared(config: Configuration) -> FeedForward:
@@ -140,22 +149,25 @@ def deepseek_moe(config: Configuration) -> FeedForward:
 
 def granite_shared(config: Configuration) -> FeedForward:
     """Routed experts beside a gated MLP of `shared_intermediate_size`."""
-    return experts(config, shared_intermediate=config.count_or(0, "shared_intermediate_size"))
+    shared = config.count_or(0, "shared_intermediate_size")
+    return experts(config, intermediate=config.count("intermediate_size"), shared_intermediate=shared)
 
 
 def gpt_oss_experts(config: Configuration) -> FeedForward:
-    return experts(config, router_bias=True, expert_bias=True)
+    """Experts whose projections and router have biases (gpt-oss)."""
+    return experts(config, intermediate=config.count("intermediate_size"), router_bias=True, expert_bias=True)
 
 
 def ernie_experts(config: Configuration) -> FeedForward:
+    """Shared experts by `moe_num_shared_experts`, a corrected router (ERNIE 4.5)."""
     width = config.count("moe_intermediate_size")
-    shared = shared_width(config, width, "moe_num_shared_experts")
+    shared = width * config.count_or(2, "moe_num_shared_experts")
     return experts(config, shared_intermediate=shared, router_bias=True)
 
 
 def ernie_layers(config: Configuration, layers: int) -> frozenset[int]:
     """From `moe_layer_start_index` to `moe_layer_end_index`, every `moe_layer_interval`-th (ERNIE 4.5)."""
-    first, last = config.count_or(0, "moe_layer_start_index"), config.raw("moe_layer_end_index")
+    first, last = config.count_or(1, "moe_layer_start_index"), config.raw("moe_layer_end_index")
     end = last if isinstance(last, int) and 0 <= last < layers else layers - 1
     step = config.count_or(1, "moe_layer_interval", least=1)
     return frozenset(layer for layer in range(first, end + 1) if (layer + 1) % step == 0)
@@ -164,7 +176,7 @@ def ernie_layers(config: Configuration, layers: int) -> frozenset[int]:
 def phimoe(config: Configuration) -> Parts:
     """Phi-3.5-MoE: biases on attention and head, whatever the file says (vLLM 0.32.0 `models/phimoe.py`)."""
     style = Style(norm=2, qkv_bias=yes, output_bias=yes, head_bias=yes, slides=slides_everywhere)
-    return mixture(style, plain_experts)(config)
+    return mixture(style, full_width_experts)(config)
 
 
 def dbrx(config: Configuration) -> Parts:
@@ -181,7 +193,7 @@ def dbrx(config: Configuration) -> Parts:
         active_experts=ffn.count("moe_top_k"),
         intermediate=ffn.count("ffn_hidden_size"),
     )
-    layer = Layer(attention(None, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim), routed)
+    layer = Layer(attention(None, cut), routed)
     return model(config, [layer] * layers, hidden=hidden)
 
 
@@ -199,10 +211,8 @@ def hunyuan(config: Configuration) -> Parts:
     always_norm = (config.text("model_type") or "").startswith("hunyuan_v1")
     norm = per_head(cut) if always_norm or config.flag("use_qk_norm") else 0
     share = config.count_or(1, "cla_share_factor", least=1) if config.flag("use_cla") else 1
-    fields = {
-        "query_heads": cut.query,
-        "kv_heads": cut.kv,
-        "head_dim": cut.dim,
+    fields: dict[str, Any] = {
+        **cut.fields,
         "qkv_bias": bias,
         "output_bias": bias,
     }
@@ -213,17 +223,20 @@ def hunyuan(config: Configuration) -> Parts:
     return model(config, found, tied_by_default=False)
 
 
+def _names_experts(config: Configuration) -> bool:
+    return isinstance(config.raw("num_experts"), list) or has_experts(config)
+
+
 def _hunyuan_experts(config: Configuration, layers: int) -> list[FeedForward]:
-    counts = config.per_layer(layers, "num_experts", least=1) if config.has("num_experts") else [1] * layers
+    counts = config.per_layer(layers, "num_experts", least=1) if _names_experts(config) else [1] * layers
     dense = mlp(config.count("intermediate_size"), bias=config.flag("mlp_bias"))
     if max(counts) == 1:
         return [dense] * layers
     active = config.per_layer(layers, "moe_topk", "num_experts_per_tok")
     widths = config.per_layer(layers, "moe_intermediate_size", "intermediate_size")
     mixed = config.flag("use_mixed_mlp_moe", True)
-    shared = (
-        config.per_layer(layers, "num_shared_expert") if mixed and config.has("num_shared_expert") else [0] * layers
-    )
+    stated = mixed and config.has("num_shared_expert")
+    shared = config.per_layer(layers, "num_shared_expert") if stated else [int(mixed)] * layers
     first = config.count_or(0, "moe_layer_num_skipped")
     return [
         dense

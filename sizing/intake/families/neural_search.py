@@ -3,7 +3,7 @@
 from typing import Any
 
 from sizing.intake.configuration import Configuration
-from sizing.intake.families.pieces import HEADS, HIDDEN, check_heads, model
+from sizing.intake.families.pieces import HEADS, HIDDEN, check_heads, heads, model
 from sizing.intake.parts import Layer, Parts
 from sizing.sequence.attention import AttentionKind
 from sizing.sequence.feed_forward import FeedForward, GatedMlp, NoFeedForward
@@ -20,7 +20,7 @@ def nemotron_nas(config: Configuration) -> Parts:
     """
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     query = config.count(*HEADS)
-    dim = config.count_or(hidden // query, "head_dim", least=1)
+    dim = heads(config, hidden, kv=1).dim
     blocks = config.items("block_configs", layers)
     if blocks is None:
         config.refuse("is missing", "block_configs", accepted="one entry a layer")

@@ -38,7 +38,7 @@ TOP_K = (
     "top_k_experts",
     "experts_per_token",
 )
-EXPERT_WIDTH = ("moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size")
+EXPERT_WIDTH = ("moe_intermediate_size", "expert_ffn_hidden_size")
 
 FULL = "full"
 SLIDING = "sliding"
@@ -53,6 +53,11 @@ class Heads:
     query: int
     kv: int
     dim: int
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """As the fields of an attention."""
+        return {"query_heads": self.query, "kv_heads": self.kv, "head_dim": self.dim}
 
 
 def heads(config: Configuration, hidden: int, *, kv: int | None = None) -> Heads:
@@ -71,7 +76,42 @@ def heads(config: Configuration, hidden: int, *, kv: int | None = None) -> Heads
     return Heads(query, kv_heads, dim)
 
 
+PER_LAYER = ("num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim")
+
+
+def overrides(config: Configuration, layers: int) -> list[Configuration | None]:
+    """What `per_layer_config` says of each layer, as transformers 5 writes files whose layers differ.
+
+    It may speak of heads alone; anything else in it is a problem.
+    """
+    found: list[Configuration | None] = [None] * layers
+    outer = config.inner("per_layer_config")
+    for key in () if outer is None else outer.tree:
+        inner = outer.inner(key) if outer is not None else None
+        if not key.isdigit() or int(key) >= layers or inner is None:
+            config.refuse(f"names layer {key} of {layers}", "per_layer_config")
+            continue
+        for unread in sorted(set(inner.tree) - set(PER_LAYER)):
+            inner.refuse("is not read for single layers", unread, accepted=", ".join(PER_LAYER))
+        found[int(key)] = inner
+    return found
+
+
+def recut(cut: Heads, override: Configuration | None) -> Heads:
+    """The heads of a layer for which something else is said."""
+    if override is None:
+        return cut
+    changed = Heads(
+        override.count_or(cut.query, "num_attention_heads", least=1),
+        override.count_or(cut.kv, "num_key_value_heads", least=1),
+        override.count_or(cut.dim, "head_dim", least=1),
+    )
+    check_heads(override, changed.query, changed.kv)
+    return changed
+
+
 def check_heads(config: Configuration, query: int, kv: int, key: str = KV_HEADS[0]) -> None:
+    """Note a number of KV heads that does not divide the query heads."""
     if query % kv:
         config.refuse(
             f"{query} query heads cannot share {kv} KV heads", key, kv, "KV heads that divide the query heads"
@@ -92,6 +132,7 @@ def every(period: int) -> TypeRule:
 
 
 def always(name: str) -> TypeRule:
+    """All layers alike."""
     return lambda _: name
 
 
@@ -108,13 +149,25 @@ def windows(config: Configuration, types: Sequence[str]) -> list[int | None]:
     return [window if name == SLIDING else None for name in types]
 
 
-def attention(window: int | None, **fields: Any) -> FullAttention:
-    """Full attention, or sliding over `window` tokens."""
+def attention(window: int | None, cut: Heads, **more: Any) -> FullAttention:
+    """Full attention, or sliding over `window` tokens; `more` are further fields of it."""
+    fields = {**cut.fields, **more}
     return FullAttention(**fields) if window is None else SlidingAttention(window=window, **fields)
 
 
 def mlp(intermediate: int, gated: bool = True, bias: bool = False) -> FeedForward:
+    """An MLP with or without a gate."""
     return GatedMlp(intermediate=intermediate, bias=bias) if gated else PlainMlp(intermediate=intermediate, bias=bias)
+
+
+def has_experts(config: Configuration) -> bool:
+    """Whether there are experts. Keys that speak of them without saying how many there are make it a problem."""
+    count = config.optional(*EXPERTS, least=0)
+    if count is None and (config.count_or(0, *TOP_K) or config.has(*EXPERT_WIDTH)):
+        config.refuse(
+            "is missing, and other keys speak of experts", EXPERTS[0], accepted=f"one of {', '.join(EXPERTS)}"
+        )
+    return bool(count)
 
 
 def experts(config: Configuration, **fields: Any) -> Experts:
@@ -143,6 +196,7 @@ def tied(config: Configuration, default: bool = False) -> bool:
 
 
 def limit(config: Configuration) -> int | None:
+    """The longest sequence that the file states; None where it states none."""
     return config.optional(*LIMIT)
 
 
@@ -174,6 +228,7 @@ def model(
 
 
 def head_bias(config: Configuration) -> Tensors:
+    """A bias for every word of the vocabulary."""
     return Tensors(Role.SMALL, config.count(*VOCABULARY))
 
 

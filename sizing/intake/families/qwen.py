@@ -28,6 +28,7 @@ def state_bits(config: Configuration, *keys: str, default: int) -> int:
 
 
 def delta_net(config: Configuration, bits: int) -> GatedDeltaNet:
+    """A gated delta net by the `linear_*` keys, its state in so many bits."""
     return GatedDeltaNet(
         key_heads=config.count("linear_num_key_heads"),
         value_heads=config.count("linear_num_value_heads"),
@@ -56,9 +57,7 @@ def _hybrid(config: Configuration, bits: int, mtp_by_default: int) -> Parts:
     interval = config.count_or(4, "full_attention_interval", least=1)
     types = layer_types(config, layers, lambda layer: LINEAR if (layer + 1) % interval else FULL, TYPES)
     full = FullAttention(
-        query_heads=cut.query,
-        kv_heads=cut.kv,
-        head_dim=cut.dim,
+        **cut.fields,
         qk_norm=2 * cut.dim,
         qkv_bias=bias,
         output_bias=bias,

@@ -1,5 +1,7 @@
 """Families with a rule of their own: gpt-oss, MiniMax-M3, MiMo, Step 3.5 and 3.7."""
 
+from typing import Any
+
 from sizing.intake.configuration import Configuration
 from sizing.intake.families.dense import slides_late, slides_on_even
 from sizing.intake.families.mixture import counted_shared, feed_forwards, from_first, gpt_oss_experts, mtp_outer
@@ -18,6 +20,7 @@ from sizing.intake.families.pieces import (
     mlp,
     model,
     mtp_count,
+    window_of,
     windows,
 )
 from sizing.intake.parts import Layer, Parts
@@ -35,9 +38,7 @@ def gpt_oss(config: Configuration) -> Parts:
         Layer(
             attention(
                 window,
-                query_heads=cut.query,
-                kv_heads=cut.kv,
-                head_dim=cut.dim,
+                cut,
                 qkv_bias=bias,
                 output_bias=bias,
                 sinks=True,
@@ -55,10 +56,7 @@ def mimo(config: Configuration) -> Parts:
     cut = heads(config, hidden)
     inner = mlp(config.count("intermediate_size"))
     types = layer_types(config, layers, slides_late(config))
-    found = [
-        Layer(attention(window, query_heads=cut.query, kv_heads=cut.kv, head_dim=cut.dim, qkv_bias=True), inner)
-        for window in windows(config, types)
-    ]
+    found = [Layer(attention(window, cut, qkv_bias=True), inner) for window in windows(config, types)]
     count = mtp_count(config)
     return model(config, found, mtp=found[-1:] * count, mtp_extra=mtp_outer(config, hidden, False) * count)
 
@@ -68,8 +66,7 @@ def mimo_v2(config: Configuration) -> Parts:
 
     Keys are wider than values. `attention_chunk_size` means nothing here: no layer is chunked (kv_rules 2.6).
     """
-    hidden, layers = config.count(*HIDDEN), config.layer_count()
-    query = config.count(*HEADS)
+    layers, query = config.layer_count(), config.count(*HEADS)
     wide = Heads(query, config.count_or(query, "num_key_value_heads", least=1), config.count("head_dim"))
     local = Heads(
         config.count_or(query, "swa_num_attention_heads", least=1),
@@ -81,6 +78,10 @@ def mimo_v2(config: Configuration) -> Parts:
     value = config.count_or(wide.dim, "v_head_dim", least=1)
     local_value = config.count_or(value, "swa_v_head_dim", least=1)
     slides = config.counts("hybrid_layer_pattern", layers)
+    if slides is None and not config.has("layer_types"):
+        config.refuse("is missing", "hybrid_layer_pattern", accepted="it or layer_types")
+    if not config.has("moe_layer_freq", "mlp_layer_types", "first_k_dense_replace"):
+        config.refuse("is missing", "moe_layer_freq", accepted="0 or 1 for each layer")
     types = (
         [SLIDING if on else FULL for on in slides] if slides is not None else layer_types(config, layers, always(FULL))
     )
@@ -92,9 +93,7 @@ def mimo_v2(config: Configuration) -> Parts:
         name = "add_full_attention_sink_bias" if window is None else "add_swa_attention_sink_bias"
         return attention(
             window,
-            query_heads=cut.query,
-            kv_heads=cut.kv,
-            head_dim=cut.dim,
+            cut,
             value_head_dim=of_value,
             qkv_bias=bias,
             sinks=config.flag(name, window is not None),
@@ -108,10 +107,8 @@ def minimax_m3(config: Configuration) -> Parts:
     """MiniMax-M3: heads kept in full, and an index key in the layers that `sparse_attention_freq` names."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut = heads(config, hidden)
-    fields = {
-        "query_heads": cut.query,
-        "kv_heads": cut.kv,
-        "head_dim": cut.dim,
+    fields: dict[str, Any] = {
+        **cut.fields,
         "qk_norm": 2 * cut.dim * config.flag("use_qk_norm", True),
         "gate_width": cut.query * cut.dim * config.flag("attention_output_gate"),
     }
@@ -150,6 +147,8 @@ def step3p5(config: Configuration) -> Parts:
     wide = heads(config, hidden)
     other = config.inner("attention_other_setting")
     local = wide if other is None else heads(other, hidden)
+    if window_of(config) and not config.has("layer_types"):
+        config.refuse("is missing, and there is a window", "layer_types", accepted="a type for each layer")
     types = layer_types(config, layers, always(FULL))
     gated = config.flag("use_head_wise_attn_gate", True)
     enumerated = config.text("moe_layers_enum") if isinstance(config.raw("moe_layers_enum"), str) else None
@@ -166,9 +165,7 @@ def step3p5(config: Configuration) -> Parts:
         cut = wide if window is None else local
         return attention(
             window,
-            query_heads=cut.query,
-            kv_heads=cut.kv,
-            head_dim=cut.dim,
+            cut,
             qk_norm=2 * cut.dim,
             gate_width=cut.query * gated,
         )
@@ -200,9 +197,7 @@ def bailing(config: Configuration) -> Parts:
 
     kind = attention(
         None,
-        query_heads=cut.query,
-        kv_heads=cut.kv,
-        head_dim=cut.dim,
+        cut,
         qk_norm=2 * cut.dim * config.flag("use_qk_norm"),
         qkv_bias=config.flag("use_qkv_bias"),
         output_bias=config.flag("use_bias"),

@@ -7,13 +7,25 @@ from sizing.program.formulation import Formulation
 
 
 def demand_is_served(formulation: Formulation) -> None:
-    """`sum over p of served[w,p] = demand_w` for every class w."""
+    """`sum over p of served[w,p] = demand_w` for every class w.
+
+    Where demand may give way (`slack.py`): `... + unserved[w] = demand_w`, and `unserved[w] <= demand_w / parts x
+    shortfall`.
+    """
     demands = {service.name: service.demand for service in formulation.sets.classes}
+    parts = formulation.sets.slack.demand_parts
 
     def rule(model: Model, service: str) -> Expression:
-        return linear((1, model.served[number]) for number in formulation.pairs_of(service)) == demands[service]
+        served = [(1, model.served[number]) for number in formulation.pairs_of(service)]
+        return linear([*served, *((1, model.unserved[service]) for _ in range(parts > 0))]) == demands[service]
+
+    def within_shortfall(model: Model, service: str) -> Expression:
+        return linear([(1, model.unserved[service]), (-demands[service] / parts, model.shortfall[0])]) <= 0
 
     formulation.model.demand_is_served = pyo.Constraint(list(demands), rule=rule)
+    formulation.model.unserved_is_within_shortfall = pyo.Constraint(
+        list(formulation.model.unserved), rule=within_shortfall
+    )
 
 
 def served_fits_pools(formulation: Formulation) -> None:

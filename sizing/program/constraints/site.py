@@ -1,4 +1,9 @@
-"""A site's limits: Pod positions, power, heat to liquid and to air, and what can be supplied over all sites."""
+"""A site's limits: Pod positions, power, heat to liquid and to air, and what can be supplied over all sites.
+
+Where a limit may be exceeded (`slack.py`), its row says `... - step x excess <= limit`.
+"""
+
+from fractions import Fraction
 
 import pyomo.environ as pyo
 
@@ -36,7 +41,8 @@ def systems_are_supplied(formulation: Formulation) -> None:
     supply = formulation.sets.request.policy.supply
 
     def rule(_model: Model, system: str) -> Expression:
-        return linear((1, bought) for bought in formulation.systems_of(system)) <= supply[system]
+        bought = [(1, count) for count in formulation.systems_of(system)]
+        return linear([*bought, *_excess(formulation, f"supply:{system}", None)]) <= supply[system]
 
     index = [system for system in formulation.sets.systems if system in supply and formulation.systems_of(system)]
     formulation.model.systems_are_supplied = pyo.Constraint(index, rule=rule)
@@ -55,6 +61,14 @@ def _load_fits_site(formulation: Formulation, name: str) -> pyo.Constraint:
         load = limited[site]
         of_systems = [(known(load.of_system(system)), bought) for system, bought in formulation.systems_at(site)]
         of_pods = [(load.of_pod(fill), model.pods[site, number]) for number, fill in enumerate(sets.fills[site])]
-        return linear((taken, term) for taken, term in (*of_systems, *of_pods) if taken) <= float(load.limit or 0)
+        taken = [(use, term) for use, term in (*of_systems, *of_pods) if use]
+        return linear([*taken, *_excess(formulation, name, site)]) <= float(load.limit or 0)
 
     return pyo.Constraint(list(limited), rule=rule)
+
+
+def _excess(formulation: Formulation, name: str, site: str | None) -> list[tuple[Fraction, Expression]]:
+    """What a limit that may be exceeded allows more, as a term of its left side."""
+    slack = formulation.sets.slack
+    number = slack.number((name, site))
+    return [] if number is None else [(-slack.limits[name, site], formulation.model.excess[number])]

@@ -1,0 +1,57 @@
+"""The limits that a request states, what a plan uses of them, and the request with one of them changed."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from sizing.facility.loads import site_loads
+from sizing.facility.site import Site
+from sizing.plan.plan import Plan, StatedLimit
+from sizing.request.request import Request
+
+ONE = Fraction(1)
+
+
+def stated_limits(request: Request) -> tuple[StatedLimit, ...]:
+    """Every finite limit of the request, site by site, then supply. A limit of 0 is measured by one Pod or system."""
+    of_sites = [
+        StatedLimit(load.name, site.name, load.limit, load.unit, load.limit or _one_pod(site, load.unit))
+        for site in sorted(request.sites, key=lambda site: site.name)
+        for load in site_loads(site, request.policy.power_basis)
+        if load.limit is not None
+    ]
+    candidates = {system.name for system in request.candidates}
+    of_supply = [
+        StatedLimit(f"supply:{name}", None, Fraction(most), "systems", Fraction(most) or ONE)
+        for name, most in sorted(request.policy.supply.items())
+        if name in candidates
+    ]
+    return (*of_sites, *of_supply)
+
+
+def _one_pod(site: Site, unit: str) -> Fraction:
+    """One Pod, or what one draws and turns to heat."""
+    return ONE if unit == "Pods" else site.pod.power_kw.value
+
+
+def used_of(plan: Plan, limit: StatedLimit) -> Fraction:
+    """What a plan uses of a limit, exactly."""
+    return next(each.used for each in plan.limits if (each.name, each.site) == limit.key)
+
+
+def with_limit(request: Request, limit: StatedLimit, value: Fraction) -> Request:
+    """The request with another value of one limit."""
+    if limit.site is None:
+        supply = {**request.policy.supply, limit.name.removeprefix("supply:"): int(value)}
+        return replace(request, policy=replace(request.policy, supply=supply))
+    sites = tuple(_changed(site, limit.name, value) if site.name == limit.site else site for site in request.sites)
+    return replace(request, sites=sites)
+
+
+def _changed(site: Site, name: str, value: Fraction) -> Site:
+    return replace(
+        site,
+        power_kw=value if name == "power" else site.power_kw,
+        liquid_kw=value if name == "liquid_heat" else site.liquid_kw,
+        air_kw=value if name == "air_heat" else site.air_kw,
+        pods=int(value) if name == "pods" else site.pods,
+    )

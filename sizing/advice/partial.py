@@ -1,0 +1,140 @@
+"""How much of the demand fits: the largest share that every class can have, what that buys, and the percentage."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil, floor
+
+from sizing.advice.brief import brief_of_choice
+from sizing.advice.questions import Questions
+from sizing.plan.check import check
+from sizing.plan.choice import Choice
+from sizing.plan.compose import compose
+from sizing.plan.plan import Partial, Relaxation
+from sizing.plan.words import CONCURRENCY
+from sizing.program.elastic import SHORTFALL, short
+from sizing.program.exact import NotFound
+from sizing.program.search import Found
+from sizing.request.request import Request, demand
+
+MOST_RAISED = 3
+"""Times that the next share above the best known is asked for."""
+
+WHOLE = 100
+"""Percent."""
+
+Demands = Mapping[str, int]
+
+
+def largest_share(questions: Questions, request: Request) -> Partial | None:
+    """The best partial plan of `request`; None where none was found in time, or one fails the check."""
+    demands = _demands(request)
+    slack = short(list(demands.values()))
+    found = questions.least(SHORTFALL, slack, request)
+    if isinstance(found, NotFound):
+        return None
+    choice, stages, served = found.choice, found.stages[1:], _served(found.choice, demands)
+    at_most = _at_most(demands, slack.demand_parts, found.stages[0].bound or 0)
+    for _ in range(MOST_RAISED):
+        following = _next_share(demands, _share(served, demands))
+        if following > at_most:
+            break
+        answer = questions.best(_serving(request, _at(demands, following)))
+        if isinstance(answer, Found):
+            choice, stages, served = answer.choice, answer.stages, _served(answer.choice, demands)
+        elif answer.proven:
+            at_most = _share(served, demands)
+        else:
+            break
+    if any(served.values()) and check(compose(_serving(request, served), choice, stages, ())):
+        return None
+    share = _share(served, demands)
+    return Partial(
+        share=share,
+        at_most=share if _next_share(demands, share) > at_most else at_most,
+        served=tuple((name, number, served[name]) for name, number in sorted(demands.items())),
+        bought=brief_of_choice(request, choice),
+    )
+
+
+def less_concurrency(questions: Questions, partial: Partial) -> Relaxation | None:
+    """The smallest whole percentage by which the concurrency of every class must fall; it never falls below 1.
+
+    `partial` tells which demands fit, and which do not. What lies between is asked. None: it does not help, or is not
+    known to.
+    """
+    request = questions.request
+    demands = _demands(request)
+    fit, do_not_fit = _at(demands, partial.share), _at(demands, _next_share(demands, partial.at_most))
+    proven = True
+    too_little, enough = 0, WHOLE
+    while enough - too_little > 1:
+        percent = (too_little + enough) // 2
+        wanted = _at_percent(request, WHOLE - percent)
+        if all(wanted[name] <= number for name, number in fit.items()):
+            enough = percent
+        elif all(wanted[name] >= number for name, number in do_not_fit.items()):
+            too_little = percent
+        else:
+            answer = questions.any_plan(about=_serving(request, wanted))
+            if isinstance(answer, Found):
+                enough = percent
+            else:
+                proven = proven and answer.proven
+                too_little = percent
+    if enough == WHOLE:
+        return None
+    return Relaxation(CONCURRENCY, None, Fraction(WHOLE), Fraction(WHOLE - enough), "%", proven=proven)
+
+
+def _demands(request: Request) -> dict[str, int]:
+    return {service.name: service.demand for service in request.classes}
+
+
+def _at_percent(request: Request, percent: int) -> dict[str, int]:
+    """Demands at a part of the concurrency, which stays whole."""
+    return {
+        service.name: demand(ceil(Fraction(service.concurrency * percent, WHOLE)), request.policy.headroom)
+        for service in request.classes
+    }
+
+
+def _serving(request: Request, demands: Demands) -> Request:
+    """The request for so many sequences, no headroom on top; classes without any drop out."""
+    classes = tuple(
+        replace(service, concurrency=demands[service.name], demand=demands[service.name])
+        for service in request.classes
+        if demands[service.name]
+    )
+    return replace(request, classes=classes, policy=replace(request.policy, headroom=Fraction(0)))
+
+
+def _served(choice: Choice, demands: Demands) -> dict[str, int]:
+    served = dict.fromkeys(demands, 0)
+    for (name, _), number in choice.served.items():
+        served[name] += number
+    return served
+
+
+def _share(served: Demands, demands: Demands) -> Fraction:
+    return min(Fraction(served[name], number) for name, number in demands.items())
+
+
+def _at(demands: Demands, share: Fraction) -> dict[str, int]:
+    """The fewest sequences of which each class has at least a share of its demand."""
+    return {name: ceil(share * number) for name, number in demands.items()}
+
+
+def _next_share(demands: Demands, share: Fraction) -> Fraction:
+    """The next larger share that differs: one more sequence of some class."""
+    return min(Fraction(floor(share * number) + 1, number) for number in demands.values())
+
+
+def _at_most(demands: Demands, parts: int, lost: int) -> Fraction:
+    """The largest share that whole sequences can reach where at least `lost` of `parts` parts are lost.
+
+    Where a part is not a whole number of parts of every demand, it was rounded up.
+    """
+    exact = all(parts % number == 0 for number in demands.values())
+    share = 1 - Fraction(lost if exact else max(0, lost - 1), parts)
+    return max(Fraction(floor(share * number), number) for number in demands.values())

@@ -1,0 +1,29 @@
+"""How limits, and changes of them, are said: the same words in reasons and on the screen."""
+
+from sizing.plan.plan import Relaxation
+from sizing.request.request import Request
+from sizing.units.amounts import plain
+
+LABELS = {"power": "power", "liquid_heat": "liquid heat", "air_heat": "air heat", "pods": "Pods"}
+KV_PRECISION = "kv_precision:"
+CONCURRENCY = "concurrency"
+SUPPLY = "supply:"
+
+
+def limit_in_words(request: Request, name: str, site: str | None) -> str:
+    """`site power`, or with several sites `power of site `north``; `supply of gb300-nvl72`."""
+    if site is None:
+        return f"supply of {name.removeprefix(SUPPLY)}"
+    label = LABELS[name]
+    return f"site {label}" if len(request.sites) == 1 else f"{label} of site `{site}`"
+
+
+def change_in_words(request: Request, change: Relaxation) -> str:
+    """`site power 3 MW -> 5 MW`, `allow fp8 for `documents``, `14 % less concurrency`."""
+    at_most = "" if change.proven else "at most "
+    if isinstance(change.now, str) or isinstance(change.needed, str):
+        return f"allow {change.needed} for `{change.limit.removeprefix(KV_PRECISION)}`"
+    if change.limit == CONCURRENCY:
+        return f"{at_most}{plain(change.now - change.needed, '%')} less concurrency"
+    limit = limit_in_words(request, change.limit, change.site)
+    return f"{limit} {plain(change.now, change.unit)} -> {at_most}{plain(change.needed, change.unit)}"

@@ -1,0 +1,105 @@
+"""The elastic program: the least use of one limit, the cheapest excess over several, the least shortfall of demand.
+
+They are stages like those of the objective, over a program in which something may give way (`slack.py`).
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import gcd, lcm
+
+from sizing.facility.loads import known, site_loads
+from sizing.plan.plan import StatedLimit
+from sizing.program.contents import FractionalContents
+from sizing.program.deployments import Candidate
+from sizing.program.exact import formulate
+from sizing.program.expressions import Expression
+from sizing.program.formulation import Formulation, declare
+from sizing.program.linear_program import LinearRelaxation
+from sizing.program.objective import STAGES, Stage, Terms
+from sizing.program.sets import sets_of
+from sizing.program.slack import LimitKey, Slack
+from sizing.request.request import Request
+
+MOST_PARTS = 100_000
+"""Parts of a limit or of a demand: where exact ones would be more, they are rounded up to these."""
+
+NO_WORSE = 10**9
+"""Every plan has fewer Pods than this."""
+
+TOLERANCE = 1e-6
+
+ANY_PLAN = Stage("any_plan", "Pods", STAGES["pods"].terms, floor=NO_WORSE)
+"""Met by the first plan that is found: asked where only it matters whether there is one."""
+
+EXCESS = Stage(
+    "excess",
+    "parts of a limit",
+    lambda formulation: [(1, excess) for excess in formulation.model.excess.values()],
+)
+"""All limits together: by how many parts of their measures they are exceeded."""
+
+SHORTFALL = Stage(
+    "shortfall",
+    "parts of every demand",
+    lambda formulation: [(1, shortfall) for shortfall in formulation.model.shortfall.values()],
+)
+
+
+def use_of(key: LimitKey) -> Stage:
+    """The use of one limit, in the largest step of which every use of it is a whole number: nothing is rounded."""
+
+    def terms(formulation: Formulation) -> Terms:
+        uses = [(use, term) for use, term in _uses(formulation, key) if use]
+        step = _step([use for use, _ in uses])
+        return [(int(use / step), term) for use, term in uses]
+
+    return Stage("use", "steps", terms)
+
+
+def lifted(limits: Sequence[StatedLimit]) -> Slack:
+    """These limits may be exceeded, at no price."""
+    return Slack({limit.key: limit.measure for limit in limits})
+
+
+def priced(request: Request, candidates: Sequence[Candidate], limits: Sequence[StatedLimit]) -> Slack:
+    """These limits may be exceeded, each in the same parts of its measure.
+
+    The parts are the fewest of which every possible excess is a whole number, up to `MOST_PARTS`.
+    """
+    program = declare(sets_of(request, candidates), FractionalContents())
+    steps = {
+        limit.key: _step([*(use for use, _ in _uses(program, limit.key) if use), limit.value]) or limit.measure
+        for limit in limits
+    }
+    parts = min(MOST_PARTS, lcm(*((limit.measure / steps[limit.key]).numerator for limit in limits)))
+    return Slack({limit.key: limit.measure / parts for limit in limits})
+
+
+def short(demands: Sequence[int]) -> Slack:
+    """Every class may be left short of the same share: exactly where the parts that this takes are not too many."""
+    return Slack(demand_parts=min(MOST_PARTS, lcm(*demands)))
+
+
+def fits_in_fractions(request: Request, candidates: Sequence[Candidate], slack: Slack, seconds: float) -> bool:
+    """Whether fractions of Pods, systems, replicas and sequences would fit the limits that do not give way."""
+    sets = sets_of(request, candidates, slack)
+    duals = LinearRelaxation(formulate(sets, FractionalContents()), None, seconds).solve()
+    return duals is not None and duals.objective <= TOLERANCE * max(1, sum(w.demand for w in sets.classes))
+
+
+def _uses(formulation: Formulation, key: LimitKey) -> list[tuple[Fraction, Expression]]:
+    """What each Pod and system takes of a limit, with the variable that counts them."""
+    sets, model = formulation.sets, formulation.model
+    name, site = key
+    if site is None:
+        return [(Fraction(1), bought) for bought in formulation.systems_of(name.removeprefix("supply:"))]
+    load = next(load for load in site_loads(sets.sites[site], sets.request.policy.power_basis) if load.name == name)
+    of_systems = [(known(load.of_system(system)), bought) for system, bought in formulation.systems_at(site)]
+    of_pods = [(load.of_pod(fill), model.pods[site, number]) for number, fill in enumerate(sets.fills[site])]
+    return [*of_systems, *of_pods]
+
+
+def _step(amounts: Sequence[Fraction]) -> Fraction:
+    """The greatest common divisor: all amounts are whole numbers of it. 0 where there are none but 0."""
+    denominator = lcm(*(amount.denominator for amount in amounts))
+    return Fraction(gcd(*(int(amount * denominator) for amount in amounts)), denominator)
