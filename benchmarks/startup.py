@@ -1,4 +1,4 @@
-"""How long the instant commands take, against processes that only import the libraries which they must.
+"""How long commands take as whole processes, against processes that only import the libraries which they must.
 
     python benchmarks/startup.py [RUNS] [--uncompiled]
 
@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RUNS = 31
 COMMAND = "from sizing.cli.main import main; main()"
 CLICK = "import click"
+SOLVER_LIBRARIES = "import pyomo.environ, highspy, openpyxl, pydantic, click"
 CATALOG_LIBRARIES = """
 import click, pydantic, yaml
 yaml.CSafeLoader
@@ -28,7 +29,7 @@ class Entry(pydantic.BaseModel):
 
 
 class Case(NamedTuple):
-    """A command line, the floor that it is held against, and the ratio that is aimed at."""
+    """A command line, the floor that it is held against, and the ratio that is aimed at; {folder} is scratch space."""
 
     arguments: str
     floor: str
@@ -46,6 +47,12 @@ CASES = (
     ),
     Case("kv llama-3.1-70b --system hgx-h200-8", CATALOG_LIBRARIES, "click, YAML, one pydantic model", 1.5),
     Case("catalog systems", CATALOG_LIBRARIES, "click, YAML, one pydantic model", 1.5),
+    Case(
+        "solve workloads/customer.yaml --out {folder}",
+        SOLVER_LIBRARIES,
+        "pyomo.environ, highspy, openpyxl, pydantic, click",
+        1.3,
+    ),
 )
 
 
@@ -65,17 +72,19 @@ def seconds(environ: dict[str, str], code: str, *arguments: str) -> float:
         [sys.executable, "-c", code, *arguments],
         check=True,
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         cwd=ROOT,
         env=environ,
     )
     return perf_counter() - started
 
 
-def measure(case: Case, runs: int, environ: dict[str, str]) -> tuple[float, float]:
+def measure(case: Case, runs: int, environ: dict[str, str], folder: str) -> tuple[float, float]:
     """(median of the command, median of its floor), after one run of each that nobody counts."""
     command, floor = [], []
+    arguments = case.arguments.format(folder=folder).split()
     for run in range(runs + 1):
-        times = seconds(environ, COMMAND, *case.arguments.split()), seconds(environ, case.floor)
+        times = seconds(environ, COMMAND, *arguments), seconds(environ, case.floor)
         if run:
             command.append(times[0])
             floor.append(times[1])
@@ -86,9 +95,9 @@ def main() -> None:
     runs = next((int(argument) for argument in sys.argv[1:] if argument.isdigit()), RUNS)
     print(f"{'sizing':64}{'ms':>6}{'floor':>8}{'ratio':>7}{'aim':>6}  floor")
     with tempfile.TemporaryDirectory() as folder:
-        environ = environment(None if "--uncompiled" in sys.argv else folder)
+        environ = environment(None if "--uncompiled" in sys.argv else f"{folder}/bytecode")
         for case in CASES:
-            command, floor = measure(case, runs, environ)
+            command, floor = measure(case, runs, environ, folder)
             print(
                 f"{case.arguments:64}{1000 * command:6.0f}{1000 * floor:8.0f}{command / floor:7.2f}{case.aim:6.1f}"
                 f"  {case.floor_name}"

@@ -5,6 +5,7 @@ An irreducible set of the linear relaxation would not do: whether whole Pods and
 
 from collections.abc import Sequence
 
+from sizing.advice.limits import exceeded
 from sizing.advice.questions import Questions
 from sizing.plan.plan import StatedLimit
 from sizing.program.exact import NotFound
@@ -25,6 +26,7 @@ class Conflicts:
         self._questions = questions
         self._all = limits
         self._known: dict[Limits, bool] = {limits: True}
+        self._exceeded: list[Limits] = []
         self.settled = True
         self.found: tuple[Limits, ...] = ()
         self.fits_nowhere = self._conflict(())
@@ -37,11 +39,19 @@ class Conflicts:
     def _conflict(self, kept: Sequence[StatedLimit]) -> bool:
         """Whether these limits conflict by themselves, proven."""
         kept = tuple(limit for limit in self._all if limit in kept)
+        if any(not set(kept) & set(exceeded) for exceeded in self._exceeded):
+            return False  # a plan that was found keeps them
         if kept not in self._known:
-            answer = self._questions.any_plan(without=[limit for limit in self._all if limit not in kept])
-            self._known[kept] = isinstance(answer, NotFound) and answer.proven
-            self.settled = self.settled and not (isinstance(answer, NotFound) and not answer.proven)
+            self._known[kept] = self._ask(kept)
         return self._known[kept]
+
+    def _ask(self, kept: Limits) -> bool:
+        answer = self._questions.any_plan(without=[limit for limit in self._all if limit not in kept])
+        if isinstance(answer, NotFound):
+            self.settled = self.settled and answer.proven
+            return answer.proven
+        self._exceeded.append(exceeded(self._questions.request, answer.choice, self._all))
+        return False
 
     def _minimal(self, beside: Limits, limits: Limits, changed: bool = False) -> Limits:
         """Those of `limits` that a conflict needs, where `beside` is in it (QuickXplain: Junker 2004)."""

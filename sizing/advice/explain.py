@@ -1,172 +1,145 @@
-"""Why there is no plan: first arithmetic, then each limit lifted alone, then all of them together."""
+"""Why there is no plan, and what would give one: first arithmetic, then the program asked again.
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from fractions import Fraction
+Which limits conflict; the least change of each, and the cheapest of several; fewer bits; less demand; and how much of
+the demand fits as it is.
+"""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sizing.advice.conflicts import Conflicts
+from sizing.advice.limits import stated_limits
+from sizing.advice.obstacles import classes_that_fit, obstacles_in_words
+from sizing.advice.partial import largest_share, less_concurrency
+from sizing.advice.precisions import fewer_bits
+from sizing.advice.questions import Questions
+from sizing.advice.relaxations import WayOut, alone, together
 from sizing.facility.loads import known, site_loads
-from sizing.facility.site import Site
-from sizing.plan.choice import Choice
-from sizing.plan.plan import NoPlan, Relaxation, Status
-from sizing.program.deployments import Candidate, Options
-from sizing.program.objective import STAGES
-from sizing.program.elastic import use_of
+from sizing.plan.plan import NoPlan, Partial, Plan, Relaxation, StatedLimit, Status
+from sizing.plan.words import amount_in_words, change_in_words, limit_in_words, stated_in_words
+from sizing.program.deployments import Options
 from sizing.program.exact import NotFound
-from sizing.program.search import Found, search
 from sizing.program.solver import Effort
-from sizing.request.request import Request, ServiceClass
-from sizing.units.amounts import plain
+from sizing.request.request import Request
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class LimitOfRequest:
-    """One limit that a request states: of a site, or of supply (`site` None)."""
-
-    name: str
-    site: str | None
-    value: Fraction
-    unit: str
+Limits = Sequence[StatedLimit]
 
 
 def explain(
     request: Request, options: Options, found: NotFound, effort: Effort, progress: Progress = lambda _text: None
 ) -> NoPlan:
     """The reasons in sentences, and what would have to change."""
+    rejected = (*request.rejected, *options.rejected)
     if not found.proven:
         why = (
             "the time limit ended the search before a plan was found"
             if found.stopped
             else "no plan was found among the mixtures tried, and that there is none is not proven"
         )
-        return NoPlan(request, Status.TIMEOUT, (why,), (), (*request.rejected, *options.rejected))
-    reasons = list(unserved_classes(request, options))
-    relaxations: list[Relaxation] = []
+        return NoPlan(request, Status.TIMEOUT, (why,), (), rejected)
+    questions = Questions(request, options.candidates, effort)
+    reasons = list(obstacles_in_words(request, options))
+    ways: list[tuple[Relaxation, ...]] = []
+    conflicts: tuple[tuple[StatedLimit, ...], ...] = ()
     if not reasons:
-        progress("no plan: looking for the limit that stands in the way")
-        limits, relaxations = _limits_in_the_way(request, options.candidates, effort)
-        reasons = limits
+        progress("no plan: looking for the limits that stand in the way")
+        reasons, conflicts, ways = _limits_in_the_way(questions)
+    progress("no plan: looking for what fits")
+    partial = _partial(questions, classes_that_fit(request, options))
+    ways.extend(fewer_bits(questions))
+    if partial is not None and len(partial.served) == len(request.classes):
+        less = less_concurrency(questions, partial)
+        ways.extend([(less,)] if less else [])
     return NoPlan(
-        request, Status.INFEASIBLE, tuple(reasons), tuple(relaxations), (*request.rejected, *options.rejected)
+        request=request,
+        status=Status.INFEASIBLE,
+        reasons=tuple(reasons),
+        relaxations=tuple(
+            replace(change, option=option) for option, changes in enumerate(ways, start=1) for change in changes
+        ),
+        rejected=rejected,
+        partial=partial,
+        conflicts=conflicts,
+        reproducible=not questions.stopped,
     )
 
 
-def unserved_classes(request: Request, options: Options) -> Iterator[str]:
-    """A sentence for every class that no candidate can hold even one sequence of."""
-    if not request.candidates:
-        yield "no system is a candidate: " + "; ".join(f"{each.system}: {each.why}" for each in request.rejected)
-        return
-    held = {name for candidate in options.candidates for name in candidate.sizes}
-    for service in request.classes:
-        if service.name not in held:
-            yield f"class {service.name!r} fits no system: " + "; ".join(_why_not(service, options))
-
-
-def _why_not(service: ServiceClass, options: Options) -> list[str]:
-    """The obstacles of a class, a line a system."""
-    whys = [
-        f"{obstacle.system}: {obstacle.why}"
-        for obstacle in options.obstacles
-        if obstacle.model == service.model.name and obstacle.service in (None, service.name)
-    ]
-    return list(dict.fromkeys(whys))
-
-
-def stated_limits(request: Request) -> list[LimitOfRequest]:
-    """Every finite limit of the request, site by site, then supply."""
-    limits = [
-        LimitOfRequest(load.name, site.name, load.limit, load.unit)
-        for site in sorted(request.sites, key=lambda site: site.name)
-        for load in site_loads(site, request.policy.power_basis)
-        if load.limit is not None
-    ]
-    supply = [
-        LimitOfRequest(f"supply:{name}", None, Fraction(most), "systems")
-        for name, most in sorted(request.policy.supply.items())
-    ]
-    return [*limits, *supply]
-
-
-def without(request: Request, limit: LimitOfRequest) -> Request:
-    """The request with one limit lifted."""
-    if limit.site is None:
-        supply = {name: most for name, most in request.policy.supply.items() if f"supply:{name}" != limit.name}
-        return replace(request, policy=replace(request.policy, supply=supply))
-    sites = tuple(site if site.name != limit.site else _lifted(site, limit.name) for site in request.sites)
-    return replace(request, sites=sites)
-
-
-def _lifted(site: Site, name: str) -> Site:
-    return replace(
-        site,
-        power_kw=None if name == "power" else site.power_kw,
-        liquid_kw=None if name == "liquid_heat" else site.liquid_kw,
-        air_kw=None if name == "air_heat" else site.air_kw,
-        pods=None if name == "pods" else site.pods,
-    )
+def _partial(questions: Questions, fitting: frozenset[str]) -> Partial | None:
+    """What fits of those classes that some system holds."""
+    request = questions.request
+    classes = tuple(service for service in request.classes if service.name in fitting)
+    return largest_share(questions, replace(request, classes=classes)) if classes else None
 
 
 def _limits_in_the_way(
-    request: Request, candidates: tuple[Candidate, ...], effort: Effort
-) -> tuple[list[str], list[Relaxation]]:
+    questions: Questions,
+) -> tuple[list[str], tuple[tuple[StatedLimit, ...], ...], list[tuple[Relaxation, ...]]]:
+    """Reasons, conflicts and ways out; the cheapest way first."""
+    request = questions.request
     limits = stated_limits(request)
-    reasons, relaxations = [], []
-    for limit in limits:
-        lifted = without(request, limit)
-        found = search(lifted, candidates, effort, stages=(use_of((limit.name, limit.site)), *STAGES.values()))
-        if isinstance(found, Found):
-            needed = _use(lifted, found.choice, limit)
-            relaxations.append(Relaxation(limit.name, limit.site, limit.value, needed, limit.unit))
-            reasons.append(_sentence(lifted, found.choice, limit, needed))
-    if relaxations:
-        return reasons, relaxations
-    lifted = request
-    for limit in limits:
-        lifted = without(lifted, limit)
-    found = search(lifted, candidates, effort)
-    if not isinstance(found, Found):
-        return ["no system that fits a Pod can hold the classes together"], []
-    for limit in limits:
-        needed = _use(lifted, found.choice, limit)
-        if needed > limit.value:
-            relaxations.append(Relaxation(limit.name, limit.site, limit.value, needed, limit.unit))
-            reasons.append(f"together with the others: {_sentence(lifted, found.choice, limit, needed)}")
-    return reasons, relaxations
+    conflicts = Conflicts(questions, limits)
+    if conflicts.fits_nowhere:
+        return ["no system that fits a Pod can hold the classes together"], (), []
+    reasons: list[str] = []
+    ways: list[WayOut] = []
+    if len(conflicts.found) == 1:
+        ways = [way for limit in conflicts.found[0] if (way := alone(questions, limit)) is not None]
+        ways.sort(key=lambda way: way.share)
+    cheapest = together(questions, limits) if len(limits) > 1 else None
+    if cheapest is not None and all(cheapest.share < way.share for way in ways):
+        ways.insert(0, cheapest)
+    if len(conflicts.found) > 1 or not ways or len(conflicts.found[0]) > 1:
+        reasons.extend(_conflict_in_words(questions, limits, conflict) for conflict in conflicts.found)
+    reasons.extend(_needed_in_words(request, way) for way in ways)
+    if not conflicts.settled:
+        reasons.append("it is not settled whether fewer of these limits conflict already, or others too")
+    return reasons, conflicts.found, [way.changes for way in ways]
 
 
-def _use(request: Request, choice: Choice, limit: LimitOfRequest) -> Fraction:
-    """Exact use of a limit by a choice."""
-    if limit.site is None:
-        name = limit.name.removeprefix("supply:")
-        return Fraction(sum(count for (_, system), count in choice.systems.items() if system == name))
-    systems = {system.name: system for system in request.candidates}
+def _conflict_in_words(questions: Questions, limits: Limits, conflict: Limits) -> str:
+    """A minimal conflict; and where it lies only in that Pods, systems and sequences are whole, that too."""
+    said = [stated_in_words(questions.request, limit) for limit in conflict]
+    if len(said) == 1:
+        sentence = f"{said[0]} is too little for this demand, whatever the other limits are"
+    else:
+        sentence = f"these cannot all be kept, though all but any one could: {', '.join(said)}"
+    if questions.fits_in_fractions([limit for limit in limits if limit not in conflict]):
+        sentence += "; fractions of Pods, systems and sequences would fit, whole ones do not"
+    return sentence
+
+
+def _needed_in_words(request: Request, way: WayOut) -> str:
+    """What would have to be allowed, and what the plan buys that this is for."""
+    at_most = "" if way.proven else "at most "
+    if len(way.needed) > 1:
+        changes = " and ".join(change_in_words(request, change) for change in way.changes)
+        return f"{changes} would do together ({_bought(way.plan)})"
+    ((limit, needed),) = way.needed
+    allowed, use = (amount_in_words(amount, limit.unit) for amount in (limit.value, needed))
+    what = f"{limit_in_words(request, limit.name, limit.site)}: {allowed} allowed, {at_most}{use} needed"
+    fit = _systems_that_fit(request, limit, way.plan)
+    room = "" if fit is None else "; 1 system fits" if fit == 1 else f"; {fit:,} systems fit" if fit else "; none fits"
+    return f"{what} ({_bought(way.plan)}){room}"
+
+
+def _bought(plan: Plan) -> str:
+    systems = ", ".join(f"{count:,} {name}" for name, count in plan.systems)
+    return f"{amount_in_words(plan.totals.pods, 'Pods')} with {systems}"
+
+
+def _systems_that_fit(request: Request, limit: StatedLimit, plan: Plan) -> int | None:
+    """The most systems with their Pods within a limit of a site, where the plan has one kind of them there."""
+    here = [filled for filled in plan.pods if filled.site == limit.site]
+    kinds = {name for filled in here for name, _ in filled.systems}
+    fills = {filled.fill for filled in here}
+    if limit.site is None or len(kinds) != 1 or len(fills) != 1:
+        return None
+    (kind,), (fill,) = kinds, fills
     site = next(site for site in request.sites if site.name == limit.site)
     load = next(load for load in site_loads(site, request.policy.power_basis) if load.name == limit.name)
-    of_systems = (
-        known(load.of_system(systems[name])) * count
-        for (place, name), count in choice.systems.items()
-        if place == limit.site
-    )
-    of_pods = (load.of_pod(fill) * count for (place, fill), count in choice.pods.items() if place == limit.site)
-    return sum(of_systems, Fraction(0)) + sum(of_pods, Fraction(0))
-
-
-def _sentence(request: Request, choice: Choice, limit: LimitOfRequest, needed: Fraction) -> str:
-    bought: dict[str, int] = {}
-    for (_, name), count in choice.systems.items():
-        bought[name] = bought.get(name, 0) + count
-    pods = sum(choice.pods.values())
-    what = f"{pods} Pods with " + ", ".join(f"{count} {name}" for name, count in sorted(bought.items()))
-    place = "supply" if limit.site is None else f"site {limit.site!r}"
-    allowed, use = plain(limit.value, limit.unit), plain(needed, limit.unit)
-    sentence = f"{place}: {limit.name} {allowed} is allowed, {use} needed ({what})"
-    if limit.site is not None and len(bought) == 1:
-        site = next(site for site in request.sites if site.name == limit.site)
-        load = next(load for load in site_loads(site, request.policy.power_basis) if load.name == limit.name)
-        (name,) = bought
-        each = load.of_system(next(system for system in request.candidates if system.name == name))
-        if each:
-            beside = needed - each * bought[name]
-            sentence += f"; {max(Fraction(0), limit.value - beside) // each} systems fit"
-    return sentence
+    each = known(load.of_system(next(system for system in request.candidates if system.name == kind)))
+    count = sum(filled.count * dict(filled.systems)[kind] for filled in here)
+    while count and each * count + load.of_pod(fill) * -(-count // fill.count(kind)) > limit.value:
+        count -= 1
+    return count

@@ -1,11 +1,14 @@
 """The limits that a request states, what a plan uses of them, and the request with one of them changed."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from sizing.facility.loads import site_loads
 from sizing.facility.site import Site
-from sizing.plan.plan import Plan, StatedLimit
+from sizing.plan.choice import Choice
+from sizing.plan.compose import compose
+from sizing.plan.plan import StatedLimit
 from sizing.request.request import Request
 
 ONE = Fraction(1)
@@ -33,9 +36,15 @@ def _one_pod(site: Site, unit: str) -> Fraction:
     return ONE if unit == "Pods" else site.pod.power_kw.value
 
 
-def used_of(plan: Plan, limit: StatedLimit) -> Fraction:
-    """What a plan uses of a limit, exactly."""
-    return next(each.used for each in plan.limits if (each.name, each.site) == limit.key)
+def uses(request: Request, choice: Choice, limits: Sequence[StatedLimit]) -> dict[StatedLimit, Fraction]:
+    """What a choice uses of limits, exactly."""
+    told = {(each.name, each.site): each.used for each in compose(request, choice, (), ()).limits}
+    return {limit: told[limit.key] for limit in limits}
+
+
+def exceeded(request: Request, choice: Choice, limits: Sequence[StatedLimit]) -> tuple[StatedLimit, ...]:
+    """The limits that a choice does not keep."""
+    return tuple(limit for limit, used in uses(request, choice, limits).items() if used > limit.value)
 
 
 def with_limit(request: Request, limit: StatedLimit, value: Fraction) -> Request:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from sizing.advice.brief import brief_of_choice
-from sizing.advice.questions import Questions
+from sizing.advice.questions import Questions, later
 from sizing.plan.check import check
 from sizing.plan.choice import Choice
 from sizing.plan.compose import compose
@@ -33,9 +33,10 @@ def largest_share(questions: Questions, request: Request) -> Partial | None:
     found = questions.least(SHORTFALL, slack, request)
     if isinstance(found, NotFound):
         return None
-    choice, stages, served = found.choice, found.stages[1:], _served(found.choice, demands)
-    at_most = _at_most(demands, slack.demand_parts, found.stages[0].bound or 0)
-    for _ in range(MOST_RAISED):
+    lost = found.stages[0]
+    choice, stages, served = found.choice, later(found), _served(found.choice, demands)
+    at_most = _at_most(demands, slack.demand_parts, lost.bound or 0)
+    for _ in range(MOST_RAISED if lost.value == lost.bound else 0):
         following = _next_share(demands, _share(served, demands))
         if following > at_most:
             break
@@ -60,28 +61,25 @@ def largest_share(questions: Questions, request: Request) -> Partial | None:
 def less_concurrency(questions: Questions, partial: Partial) -> Relaxation | None:
     """The smallest whole percentage by which the concurrency of every class must fall; it never falls below 1.
 
-    `partial` tells which demands fit, and which do not. What lies between is asked. None: it does not help, or is not
-    known to.
+    `partial` tells which demands fit, and which do not; what lies between, because headroom rounds, is asked. None: it
+    does not help, or is not known to.
     """
     request = questions.request
     demands = _demands(request)
     fit, do_not_fit = _at(demands, partial.share), _at(demands, _next_share(demands, partial.at_most))
-    proven = True
+    proven = partial.share == partial.at_most
     too_little, enough = 0, WHOLE
     while enough - too_little > 1:
         percent = (too_little + enough) // 2
         wanted = _at_percent(request, WHOLE - percent)
         if all(wanted[name] <= number for name, number in fit.items()):
             enough = percent
-        elif all(wanted[name] >= number for name, number in do_not_fit.items()):
+        elif partial.share < partial.at_most or all(wanted[name] >= number for name, number in do_not_fit.items()):
             too_little = percent
         else:
             answer = questions.any_plan(about=_serving(request, wanted))
-            if isinstance(answer, Found):
-                enough = percent
-            else:
-                proven = proven and answer.proven
-                too_little = percent
+            enough, too_little = (percent, too_little) if isinstance(answer, Found) else (enough, percent)
+            proven = proven and (isinstance(answer, Found) or answer.proven)
     if enough == WHOLE:
         return None
     return Relaxation(CONCURRENCY, None, Fraction(WHOLE), Fraction(WHOLE - enough), "%", proven=proven)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sizing.plan.plan import StatedLimit
+from sizing.plan.plan import StageResult, StatedLimit
 from sizing.program.deployments import Candidate
 from sizing.program.elastic import ANY_PLAN, fits_in_fractions, lifted
 from sizing.program.exact import NotFound
@@ -14,11 +14,19 @@ from sizing.program.slack import RIGID, Slack
 from sizing.program.solver import Effort
 from sizing.request.request import Request
 
-MOST_NODES = 500
+MOST_NODES = 200
 """Nodes of one integer program: a count, so that what is settled is the same on every machine (decision 9)."""
 
 SHARE = 4
 """A question may take this part of the time that is left: none takes it all."""
+
+
+def later(found: Found) -> tuple[StageResult, ...]:
+    """The stages after the first, as if it had never been one: they are conditional on each other only."""
+    _, *stages = found.stages
+    proven = [stage.value == stage.bound for stage in stages]
+    return tuple(replace(stage, conditional=not all(proven[:number])) for number, stage in enumerate(stages))
+
 
 class Questions:
     """Asks about one request. `stopped` tells whether the clock ended an answer."""

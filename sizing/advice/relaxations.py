@@ -4,16 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sizing.advice.limits import used_of, with_limit
-from sizing.advice.questions import Questions
+from sizing.advice.limits import uses, with_limit
+from sizing.advice.questions import Questions, later
 from sizing.plan.check import check
-from sizing.plan.choice import Choice
 from sizing.plan.compose import compose
 from sizing.plan.plan import Plan, Relaxation, StatedLimit
 from sizing.program.elastic import EXCESS, lifted, priced, use_of
 from sizing.program.exact import NotFound
 from sizing.program.search import Found
-from sizing.request.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +48,13 @@ def together(questions: Questions, limits: Sequence[StatedLimit]) -> WayOut | No
 def _way_out(questions: Questions, found: Found | NotFound, limits: Sequence[StatedLimit]) -> WayOut | None:
     if isinstance(found, NotFound):
         return None
-    first, *stages = found.stages
+    first = found.stages[0]
     request = questions.request
-    uses = _uses(request, found.choice, limits)
-    needed = tuple((limit, used) for limit, used in uses if used > limit.value)
+    needed = tuple((limit, used) for limit, used in uses(request, found.choice, limits).items() if used > limit.value)
     for limit, used in needed:
         request = with_limit(request, limit, used)
-    plan = compose(request, found.choice, tuple(stages), ())
+    plan = compose(request, found.choice, later(found), ())
     if check(plan):
         return None  # an amount that fails the check is not told
     share = sum(((used - limit.value) / limit.measure for limit, used in needed), Fraction(0))
     return WayOut(needed, share, first.value == first.bound, plan)
-
-
-def _uses(request: Request, choice: Choice, limits: Sequence[StatedLimit]) -> list[tuple[StatedLimit, Fraction]]:
-    plan = compose(request, choice, (), ())
-    return [(limit, used_of(plan, limit)) for limit in limits]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sizing.facility.bill_rules import BillRules
     from sizing.facility.pod import PodType
     from sizing.facility.system import System
+    from sizing.pool.engines.profile import Engine
     from sizing.pool.gpu import Gpu
     from sizing.pool.precision import KvPrecision
     from sizing.sequence.model import ModelShape
@@ -101,6 +102,10 @@ class Catalog:
     def pod(self, name: str) -> "PodType":
         """The type of Pod of that name, with its bill rules."""
         return cast("PodType", self._object("pods", name))
+
+    def engine(self, name: str) -> "Engine":
+        """The engine profile of that name; `ideal` with the reserve of decision 2."""
+        return cast("Engine", self._object("engines", name))
 
     def bill_rules(self, name: str) -> "BillRules":
         """The bill rules of that name."""

@@ -1,17 +1,279 @@
-"""Engines: how a cache is stored, by name. `engines.yaml`."""
+"""Engines: `engines.yaml` -> the profiles of `pool/engines/`. The rules are code, the figures stand in the entries."""
 
+import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from sizing.catalog.border import Entry, Text
+from pydantic import AfterValidator, Field, model_validator
+
+from sizing.catalog.border import Entry, Flag, MemoryBytes, Name, PositiveCount, Share, Text
+from sizing.catalog.figures import BytesFigure, CountFigure, PositiveFigure, ShareFigure, Sources
+from sizing.pool.budget import RESERVE
+from sizing.pool.engines.ideal import IdealEngine
+from sizing.pool.engines.measured import MeasuredEngine, Measurement
+from sizing.pool.engines.profile import Engine
+from sizing.pool.engines.sglang import Captures, SglangEngine
+from sizing.pool.engines.tensorrt_llm import TensorRtEngine
+from sizing.pool.engines.vllm import Batch, VllmEngine
+from sizing.units.quantities import NotAccepted
+
+if TYPE_CHECKING:
+    from sizing.catalog.catalog import Catalog
+
+VERSION_ACCEPTED = "a version such as 0.19 or 0.5.23"
+_VERSION = re.compile(r"\d+(\.\d+)*")
+
+Version = tuple[int, ...]
+
+
+def _release(text: str) -> str:
+    if not _VERSION.fullmatch(text):
+        raise NotAccepted("is no version", VERSION_ACCEPTED)
+    return text
+
+
+Release = Annotated[Name, AfterValidator(_release)]
+
+
+class Versions(Entry):
+    """Releases that a profile is for, both ends included: the last one with all its patches."""
+
+    first: Release
+    last: Release
+
+
+class BatchEntry(Entry):
+    """What runs at once by default on GPUs with at least so much memory."""
+
+    from_memory: MemoryBytes
+    tokens: PositiveCount
+    sequences: PositiveCount
+    sources: Sources
+
+
+class CaptureEntry(BatchEntry):
+    """What SGLang captures by default: tokens of a prefill step, sequences of a decode step below TP 4 and from it."""
+
+    sequences_of_many: PositiveCount
+
+
+class ShareEntry(Entry):
+    """The share of free memory by default for replicas of at least so many GPUs."""
+
+    from_gpus: PositiveCount
+    share: Share
+    sources: Sources
+
+
+class MeasuredEntry(Entry):
+    """What a log showed of one model: memory of one GPU beside the cache and the weights as they are predicted."""
+
+    model: Name
+    gpus: PositiveCount
+    outside_memory: BytesFigure
 
 
 class EngineEntry(Entry):
-    """What an engine profile is, in words; its rules are code."""
+    """What every entry has."""
 
     title: Text
     explanation: Text
 
 
-ENTRY = EngineEntry
+class IdealEntry(EngineEntry):
+    """The arithmetic itself."""
+
+    rules: Literal["ideal"] = "ideal"
+
+
+class ProfileEntry(EngineEntry):
+    """What every profile of an engine has."""
+
+    versions: Versions
+    hidden_memory: BytesFigure
+    measured: dict[Name, MeasuredEntry] = Field(default_factory=dict)
+
+
+class VllmEntry(ProfileEntry):
+    """Figures of `VllmEngine`."""
+
+    rules: Literal["vllm"]
+    utilisation: ShareFigure
+    batches: tuple[BatchEntry, ...]
+    logit_bytes: PositiveFigure
+    base_memory: BytesFigure
+    non_torch_memory: BytesFigure
+    non_torch_memory_in_group: BytesFigure
+    graph_memory: BytesFigure
+    graph_memory_per_layer: BytesFigure
+    graphs_inside: Flag
+    steps_in_flight: PositiveCount
+    block_tokens: CountFigure
+    sparse_block_tokens: CountFigure
+    state_copies: CountFigure
+    chunks_in_full: Flag
+    windows_in_full: Flag
+    buffers_stay: Flag
+    whole_prompts: Flag
+    prints_concurrency: Flag
+
+
+class SglangEntry(ProfileEntry):
+    """Figures of `SglangEngine`. The share is stated in `shares`, or follows from `captures` and what they take."""
+
+    rules: Literal["sglang"]
+    context_memory: BytesFigure
+    context_memory_in_group: BytesFigure
+    shares: tuple[ShareEntry, ...] = ()
+    captures: tuple[CaptureEntry, ...] = ()
+    token_memory: BytesFigure | None = None
+    sequence_memory: BytesFigure | None = None
+    group_memory: BytesFigure | None = None
+    base_memory: BytesFigure | None = None
+    least_outside_memory: BytesFigure | None = None
+    amd_share: ShareFigure
+    window_share: ShareFigure
+    state_copies: CountFigure
+    state_pool_share: ShareFigure
+
+    @model_validator(mode="after")
+    def _gives_a_share(self) -> "SglangEntry":
+        captured = (self.token_memory, self.sequence_memory, self.group_memory, self.base_memory)
+        if not self.shares and (not self.captures or None in (*captured, self.least_outside_memory)):
+            raise NotAccepted("no share follows", "shares, or captures with the memory that they take")
+        return self
+
+
+class TensorRtEntry(ProfileEntry):
+    """Figures of `TensorRtEngine`."""
+
+    rules: Literal["tensorrt-llm"]
+    utilisation: ShareFigure
+    batched_tokens: CountFigure
+    base_memory: BytesFigure
+    non_torch_memory: BytesFigure
+    non_torch_memory_in_group: BytesFigure
+    block_tokens: CountFigure
+
+
+KINDS: Mapping[str, type[EngineEntry]] = {
+    "ideal": IdealEntry,
+    "vllm": VllmEntry,
+    "sglang": SglangEntry,
+    "tensorrt-llm": TensorRtEntry,
+}
+
+
+def ENTRY(tree: Any) -> type[EngineEntry]:  # noqa: N802  a section declares it by this name
+    """The entry by its `rules`; without them, or with unknown ones, the entry that says what is wrong."""
+    rules = tree.get("rules", "ideal") if isinstance(tree, dict) else "ideal"
+    return KINDS.get(rules, IdealEntry)
+
+
 REFERENCES: Mapping[str, str] = {}
-build = None
+
+
+def build(name: str, entry: EngineEntry) -> Engine:
+    """The profile as the physics takes it, with what was measured over it."""
+    match entry:
+        case VllmEntry():
+            engine: Engine = _vllm(name, entry)
+        case SglangEntry():
+            engine = _sglang(name, entry)
+        case TensorRtEntry():
+            engine = _tensorrt(name, entry)
+        case _:
+            return IdealEngine(RESERVE)
+    assert isinstance(entry, ProfileEntry)
+    if not entry.measured:
+        return engine
+    measured = (Measurement(one.model, one.gpus, one.outside_memory.value) for one in entry.measured.values())
+    return MeasuredEngine(engine, tuple(measured))
+
+
+def _vllm(name: str, entry: VllmEntry) -> VllmEngine:
+    batches = sorted(entry.batches, key=lambda batch: -batch.from_memory)
+    return VllmEngine(
+        name=name,
+        utilisation=entry.utilisation.value,
+        hidden_bytes=entry.hidden_memory.value,
+        batches=tuple(Batch(batch.from_memory, batch.tokens, batch.sequences) for batch in batches),
+        logit_bytes=entry.logit_bytes.value,
+        base_bytes=entry.base_memory.value,
+        non_torch_bytes=entry.non_torch_memory.value,
+        non_torch_bytes_in_group=entry.non_torch_memory_in_group.value,
+        graph_bytes=entry.graph_memory.value,
+        graph_bytes_per_layer=entry.graph_memory_per_layer.value,
+        graphs_inside=entry.graphs_inside,
+        steps_in_flight=entry.steps_in_flight,
+        block=entry.block_tokens.value,
+        sparse_block=entry.sparse_block_tokens.value,
+        state_copies=entry.state_copies.value,
+        chunks_in_full=entry.chunks_in_full,
+        windows_in_full=entry.windows_in_full,
+        buffers_stay=entry.buffers_stay,
+        whole_prompts=entry.whole_prompts,
+        prints_concurrency=entry.prints_concurrency,
+    )
+
+
+def _sglang(name: str, entry: SglangEntry) -> SglangEngine:
+    captures = sorted(entry.captures, key=lambda capture: -capture.from_memory)
+    return SglangEngine(
+        name=name,
+        hidden_bytes=entry.hidden_memory.value,
+        context_bytes=entry.context_memory.value,
+        context_bytes_in_group=entry.context_memory_in_group.value,
+        shares=tuple(sorted(((each.from_gpus, each.share) for each in entry.shares), reverse=True)),
+        captures=tuple(
+            Captures(each.from_memory, each.tokens, each.sequences, each.sequences_of_many) for each in captures
+        ),
+        token_bytes=_bytes(entry.token_memory),
+        sequence_bytes=_bytes(entry.sequence_memory),
+        group_bytes=_bytes(entry.group_memory),
+        base_bytes=_bytes(entry.base_memory),
+        least_outside_bytes=_bytes(entry.least_outside_memory),
+        amd_share=entry.amd_share.value,
+        window_share=entry.window_share.value,
+        state_copies=entry.state_copies.value,
+        state_pool_share=entry.state_pool_share.value,
+    )
+
+
+def _bytes(figure: BytesFigure | None) -> int:
+    return 0 if figure is None else figure.value
+
+
+def _tensorrt(name: str, entry: TensorRtEntry) -> TensorRtEngine:
+    return TensorRtEngine(
+        name=name,
+        utilisation=entry.utilisation.value,
+        hidden_bytes=entry.hidden_memory.value,
+        batched_tokens=entry.batched_tokens.value,
+        base_bytes=entry.base_memory.value,
+        non_torch_bytes=entry.non_torch_memory.value,
+        non_torch_bytes_in_group=entry.non_torch_memory_in_group.value,
+        block=entry.block_tokens.value,
+    )
+
+
+def as_version(text: str) -> Version:
+    """The leading numbers of a version: `0.20.2rc1.dev249` is (0, 20, 2)."""
+    found = _VERSION.match(text.strip().removeprefix("v"))
+    return tuple(int(part) for part in found.group().split(".")) if found else ()
+
+
+def profile_of(catalog: "Catalog", rules: str, version: str | None) -> str:
+    """The name of the profile for a release of an engine: `rules` is the engine's name and that of its newest profile,
+    which also stands for a version that is unknown or was not read."""
+    release = as_version(version or "")
+    for name in catalog.names("engines"):
+        entry = catalog.entry("engines", name)
+        if release and entry["rules"] == rules and _holds(entry["versions"], release):
+            return name
+    return rules
+
+
+def _holds(versions: Mapping[str, str], release: Version) -> bool:
+    first, last = as_version(versions["first"]), as_version(versions["last"])
+    return release[: len(first)] >= first and release[: len(last)] <= last

@@ -6,7 +6,17 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, ValidationInfo, field_validator
 
-from sizing.catalog.border import Decimal, Entry, MemoryBytes, Name, Names, PositiveCount, PositiveDecimal, Text
+from sizing.catalog.border import (
+    Decimal,
+    Entry,
+    MemoryBytes,
+    Name,
+    Names,
+    PositiveCount,
+    PositiveDecimal,
+    Share,
+    Text,
+)
 from sizing.units.errors import shown
 from sizing.units.figures import Figure
 from sizing.units.names import nearest
@@ -29,6 +39,34 @@ UNITS = {
     "pue": "",
     "price_usd": "USD",
     "bits": "bits",
+    "utilisation": "",
+    "share": "",
+    "amd_share": "",
+    "window_share": "",
+    "state_pool_share": "",
+    "logit_bytes": "bytes",
+    "block_tokens": "tokens",
+    "sparse_block_tokens": "tokens",
+    "batched_tokens": "tokens",
+    "state_copies": "states",
+    **dict.fromkeys(
+        (
+            "hidden_memory",
+            "base_memory",
+            "non_torch_memory",
+            "non_torch_memory_in_group",
+            "graph_memory",
+            "graph_memory_per_layer",
+            "context_memory",
+            "context_memory_in_group",
+            "token_memory",
+            "sequence_memory",
+            "group_memory",
+            "least_outside_memory",
+            "outside_memory",
+        ),
+        "bytes",
+    ),
 }
 """Unit of a figure, by its key."""
 
@@ -93,6 +131,7 @@ DecimalFigure = FigureEntry[Decimal]
 PositiveFigure = FigureEntry[PositiveDecimal]
 CountFigure = FigureEntry[PositiveCount]
 BytesFigure = FigureEntry[MemoryBytes]
+ShareFigure = FigureEntry[Share]
 
 
 def figure(key: str, entry: FigureEntry[Any]) -> Figure[Any]:

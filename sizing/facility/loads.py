@@ -1,6 +1,6 @@
 """What systems and Pods ask of a site, limit by limit: power, liquid heat, air heat, Pod positions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -24,6 +24,11 @@ class SiteLoad:
     limit: Fraction | None
     of_system: Callable[[System], Fraction | None]
     of_pod: Callable[[Fill], Fraction]
+
+    def of_installed(self, site: Site, systems: Mapping[str, System]) -> Fraction:
+        """What the systems installed at a site take; their figures are known (decision 6)."""
+        taken = (known(self.of_system(systems[name])) * count for name, count in site.installed_systems.items())
+        return sum(taken, Fraction(0))
 
 
 def nameplate_kw(system: System) -> Fraction | None:

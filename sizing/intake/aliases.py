@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 SAME_AS: Mapping[str, str] = {
     # text parts of models with several inputs, under the names that their nested configurations carry
+    "exaone4_5": "exaone4",
+    "exaone4_5_text": "exaone4",
     "gemma3_text": "gemma3",
     "gemma3n_text": "gemma3n",
     "gemma4_text": "gemma4",
@@ -41,6 +43,8 @@ SAME_AS: Mapping[str, str] = {
     "step3p7_text": "step3p5",
     # other names of the same rule
     "bailing_moe_v2": "bailing_moe",
+    "sarvam_mla": "deepseek_v3",
+    "youtu": "deepseek_v3",
     "Yi": "yi",
     "refinedweb": "falcon",
     "refinedwebmodel": "falcon",
@@ -51,6 +55,8 @@ SAME_AS: Mapping[str, str] = {
 }
 
 ARCHITECTURES: Mapping[str, str] = {
+    "AXK1ForCausalLM": "axk1",
+    "AfmoeForCausalLM": "afmoe",
     "AquilaForCausalLM": "aquila",
     "AquilaModel": "aquila",
     "ApertusForCausalLM": "apertus",
@@ -78,7 +84,10 @@ ARCHITECTURES: Mapping[str, str] = {
     "Ernie4_5_ForCausalLM": "ernie4_5",
     "Ernie4_5_MoeForCausalLM": "ernie4_5_moe",
     "Exaone4ForCausalLM": "exaone4",
+    "Exaone4_5_ForConditionalGeneration": "exaone4",
     "ExaoneForCausalLM": "exaone",
+    "ExaoneMoEForCausalLM": "exaone_moe",
+    "ExaoneMoeForCausalLM": "exaone_moe",
     "FalconForCausalLM": "falcon",
     "FalconH1ForCausalLM": "falcon_h1",
     "FalconMambaForCausalLM": "falcon_mamba",
@@ -108,7 +117,11 @@ ARCHITECTURES: Mapping[str, str] = {
     "GraniteMoeHybridForCausalLM": "granitemoehybrid",
     "GraniteMoeSharedForCausalLM": "granitemoeshared",
     "HunYuanDenseV1ForCausalLM": "hunyuan_v1_dense",
+    "HYV3ForCausalLM": "hy_v3",
     "HunYuanForCausalLM": "hunyuan",
+    "HyperCLOVAXForCausalLM": "hyperclovax",
+    "IQuestCoderForCausalLM": "iquestcoder",
+    "Jais2ForCausalLM": "jais2",
     "HunYuanMoEV1ForCausalLM": "hunyuan_v1_moe",
     "InternLM2ForCausalLM": "internlm2",
     "InternLM3ForCausalLM": "internlm3",
@@ -118,6 +131,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "KimiK3ForConditionalGeneration": "kimi_linear",
     "KimiLinearForCausalLM": "kimi_linear",
     "LLaMAForCausalLM": "llama",
+    "LagunaForCausalLM": "laguna",
     "Lfm2ForCausalLM": "lfm2",
     "Lfm2MoeForCausalLM": "lfm2_moe",
     "Llama4ForCausalLM": "llama4",
@@ -172,24 +186,28 @@ ARCHITECTURES: Mapping[str, str] = {
     "Qwen3_5MoeForCausalLM": "qwen3_5",
     "Qwen3_5MoeForConditionalGeneration": "qwen3_5",
     "RWForCausalLM": "falcon",
+    "SarvamMLAForCausalLM": "deepseek_v3",
+    "SarvamMoEForCausalLM": "sarvam_moe",
     "SeedOssForCausalLM": "seed_oss",
     "SmolLM3ForCausalLM": "smollm3",
+    "SolarOpenForCausalLM": "solar_open",
     "StableLmForCausalLM": "stablelm",
     "Starcoder2ForCausalLM": "starcoder2",
     "Step3p5ForCausalLM": "step3p5",
     "Step3p7FlashForCausalLM": "step3p5",
     "XverseForCausalLM": "xverse",
+    "VaultGemmaForCausalLM": "vaultgemma",
     "YiForCausalLM": "yi",
+    "YoutuForCausalLM": "deepseek_v3",
     "Zamba2ForCausalLM": "zamba2",
 }
 
 WRAPPERS = frozenset(
     {
-        "aria",
         "aya_vision",
         "cohere2_vision",
         "deepseek_vl_v2",
-        "emu3",
+        "exaone4_5",
         "gemma3",
         "gemma3n",
         "gemma4",

@@ -1,24 +1,30 @@
 """Which family's rule a `model_type` or an architecture follows. What is not here is refused by name, never guessed."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sizing.intake.families import deepseek, dense, gemma, linear, llama, mamba, mixture, qwen, special
 from sizing.intake.families.dense import (
     LLAMA,
     Style,
     decoder,
+    first_of,
     fixed,
     key,
     per_head,
     per_width,
     slides_by_pattern,
     slides_everywhere,
+    slides_globally,
     slides_late,
     slides_on_even,
     when,
+    whole_width,
     yes,
 )
 from sizing.intake.families.mixture import (
+    after_dense,
+    all_but_first,
     biased_experts,
     by_step,
     counted_shared,
@@ -53,6 +59,9 @@ _COHERE = Style(
 )
 _OLMO_NORMS = Style(qkv_bias=key("attention_bias"), output_bias=key("attention_bias"), qk_norm=fixed(per_width))
 
+_EXAONE = Style(qk_norm=fixed(per_head), slides=slides_by_pattern(4))
+_SARVAM = replace(LLAMA, qk_norm=when("use_qk_norm", per_head, True))
+
 MODEL_TYPES: Mapping[str, Family] = {
     # one attention and one MLP a layer
     "aquila": decoder(LLAMA),
@@ -84,7 +93,7 @@ MODEL_TYPES: Mapping[str, Family] = {
         Style(qkv_bias=key("use_bias"), output_bias=key("use_bias"), mlp_bias=key("use_bias"), tied=True)
     ),
     "exaone": decoder(LLAMA),
-    "exaone4": decoder(Style(qk_norm=fixed(per_head), slides=slides_by_pattern(4))),
+    "exaone4": decoder(_EXAONE),
     "falcon": dense.falcon,
     "gemma": decoder(Style(qkv_bias=key("attention_bias"), output_bias=key("attention_bias"), tied=True)),
     "gemma2": decoder(
@@ -113,7 +122,19 @@ MODEL_TYPES: Mapping[str, Family] = {
     "gptj": dense.gpt_j,
     "granite": decoder(_GRANITE),
     "helium": decoder(Style(qkv_bias=key("attention_bias"))),
+    "granite_swa": decoder(replace(_GRANITE, sinks=True, slides=first_of(4))),
     "hunyuan_v1_dense": mixture.hunyuan,
+    "hyperclovax": dense.hyperclovax,
+    "iquestcoder": decoder(LLAMA),
+    "jais2": decoder(
+        Style(
+            norm=2,
+            gated=False,
+            qkv_bias=key("attention_bias", True),
+            output_bias=key("attention_bias", True),
+            mlp_bias=key("mlp_bias", True),
+        )
+    ),
     "internlm": decoder(Style(qkv_bias=key("bias", True), output_bias=key("bias", True))),
     "internlm2": decoder(Style(qkv_bias=key("bias"), output_bias=key("bias"))),
     "internlm3": decoder(Style(qkv_bias=key("qkv_bias"), output_bias=key("bias"), mlp_bias=key("bias"))),
@@ -179,6 +200,14 @@ MODEL_TYPES: Mapping[str, Family] = {
             slides=slides_everywhere,
         )
     ),
+    "vaultgemma": decoder(
+        Style(
+            qkv_bias=key("attention_bias"),
+            output_bias=key("attention_bias"),
+            tied=True,
+            slides=slides_on_even,
+        )
+    ),
     "xverse": decoder(Style()),
     "yi": decoder(LLAMA),
     # other attentions, and layers that share a cache
@@ -187,6 +216,18 @@ MODEL_TYPES: Mapping[str, Family] = {
     "gemma4": gemma.gemma4,
     "mllama": llama.mllama,
     # experts
+    "afmoe": with_experts(
+        Style(
+            norms=4,
+            qkv_bias=key("attention_bias"),
+            output_bias=key("attention_bias"),
+            qk_norm=fixed(per_head),
+            gate=whole_width,
+            slides=slides_globally,
+        ),
+        counted_shared,
+        after_dense,
+    ),
     "bailing_moe": special.bailing,
     "dbrx": mixture.dbrx,
     "deepseek": with_experts(LLAMA, deepseek_moe, from_first),
@@ -196,13 +237,19 @@ MODEL_TYPES: Mapping[str, Family] = {
         ernie_experts,
         ernie_layers,
     ),
+    "exaone_moe": with_experts(_EXAONE, counted_shared, from_first, mtp_repeats=False),
+    "flex_olmo": with_experts(_OLMO_NORMS, full_width_experts),
     "glm4_moe": with_experts(_GLM4_MOE, counted_shared, from_first, mtp_repeats=True),
     "gpt_oss": special.gpt_oss,
     "granitemoe": with_experts(_GRANITE, full_width_experts),
     "granitemoeshared": with_experts(_GRANITE, granite_shared),
+    "granitemoe_swa": with_experts(replace(_GRANITE, sinks=True, slides=first_of(4)), granite_shared),
     "hunyuan": mixture.hunyuan,
     "hunyuan_v1_moe": mixture.hunyuan,
+    "hy_v3": with_experts(_QWEN3, counted_shared, all_but_first),
+    "laguna": special.laguna,
     "llama4": llama.llama4,
+    "mellum": with_experts(_QWEN3, plain_experts, from_first),
     "mimo_v2_flash": special.mimo_v2,
     "minimax_m2": with_experts(Style(qk_norm=when("use_qk_norm", per_width, True)), biased_experts),
     "minimax_m3": special.minimax_m3,
@@ -211,8 +258,11 @@ MODEL_TYPES: Mapping[str, Family] = {
     "phimoe": mixture.phimoe,
     "qwen2_moe": with_experts(Style(qkv_bias=key("qkv_bias", True), slides=slides_late), gated_shared, by_step),
     "qwen3_moe": with_experts(_QWEN3, plain_experts, by_step),
+    "sarvam_moe": with_experts(_SARVAM, counted_shared, from_first, mtp_repeats=False),
+    "solar_open": with_experts(LLAMA, counted_shared, from_first),
     "step3p5": special.step3p5,
     # latents
+    "axk1": deepseek.axk1,
     "deepseek_v2": deepseek.deepseek_v2,
     "deepseek_v3": deepseek.deepseek_v3,
     "deepseek_v32": deepseek.sparse(mtp_repeats=True),

@@ -45,12 +45,13 @@ class Configuration:
 
     def refuse(self, what: str, key: str = "", seen: Any = ABSENT, accepted: str | None = None) -> None:
         """Note a problem."""
-        near = None
-        self.problems.append(
-            Problem(
-                what, self.name(key), self.file or None, None, None if seen is ABSENT else shown(seen), accepted, near
-            )
-        )
+        stated = None if seen is ABSENT else shown(seen)
+        self.problems.append(Problem(what, self.name(key), self.file or None, seen=stated, accepted=accepted))
+
+    def contradict(self, what: str, key: str = "", seen: Any = ABSENT, accepted: str | None = None) -> None:
+        """Note that a value does not go with others; not where a stand-in may be among them."""
+        if not self.problems:
+            self.refuse(what, key, seen, accepted)
 
     def finish(self) -> None:
         """Raise BadInput with every problem that was noted."""

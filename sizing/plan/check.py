@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 from sizing.plan.checks.buildings import (
     figures_are_known_where_needed,
     fills_fit_pods,
+    installed_stands,
     limits_are_told,
+    only_candidates_are_bought,
     pods_hold_their_fill,
     sites_are_kept,
     systems_stand_in_pods,
@@ -33,14 +35,8 @@ from sizing.plan.checks.pools import (
     precisions_are_supported,
     sequences_fit_pools,
 )
-from sizing.plan.checks.sums import (
-    memory_adds_up,
-    request_is_repeated,
-    stages_are_reached,
-    status_is_earned,
-    tokens_add_up,
-    totals_add_up,
-)
+from sizing.plan.checks.stages import stages_are_reached, status_is_earned
+from sizing.plan.checks.sums import memory_adds_up, request_is_repeated, tokens_add_up, totals_add_up
 from sizing.plan.plan import Plan
 
 Check = Callable[[Case], Iterator[str]]
@@ -64,6 +60,8 @@ CHECKS: tuple[Check, ...] = (
     spare_systems_are_empty,
     # system, Pod and site
     systems_stand_in_pods,
+    installed_stands,
+    only_candidates_are_bought,
     fills_fit_pods,
     pods_hold_their_fill,
     figures_are_known_where_needed,

@@ -1,9 +1,11 @@
 """What a document tells beside what is right, value by value."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sizing.request.canonical import canonical_json
 from sizing.units.document import KeyPath, key_path
 from sizing.units.errors import shown
 
@@ -47,16 +49,16 @@ def differences(told: Any, right: Any, path: KeyPath, right_is: str = RIGHT_IS) 
 
 def _lacking(told: list[Any], right: list[Any], path: KeyPath) -> Iterator[Finding]:
     yield Finding(key_path(path), f"has {len(told)} items, not {len(right)}")
+    in_told, in_right = (Counter(map(canonical_json, items)) for items in (told, right))
+    surplus, lacking = in_told - in_right, in_right - in_told
     for index, item in enumerate(told):
-        if not any(_equal(item, other) for other in right):
+        if surplus[canonical_json(item)] > 0:
+            surplus[canonical_json(item)] -= 1
             yield Finding(key_path((*path, index)), f"says {_outline(item)}, does not belong here")
     for item in right:
-        if not any(_equal(item, other) for other in told):
+        if lacking[canonical_json(item)] > 0:
+            lacking[canonical_json(item)] -= 1
             yield Finding(key_path(path), f"lacks {_outline(item)}")
-
-
-def _equal(told: Any, right: Any) -> bool:
-    return next(differences(told, right, ()), None) is None
 
 
 def _outline(item: Any) -> str:

@@ -11,6 +11,8 @@ from sizing.facility.loads import SiteLoad, known, nameplate_kw, site_loads
 from sizing.facility.pod import Fill
 from sizing.facility.system import System
 from sizing.plan.choice import Choice, Sequences
+from sizing.plan.cost import cost_lines, total_cost
+from sizing.plan.inventory import installed_systems
 from sizing.plan.placement import place
 from sizing.plan.plan import (
     ClassPlacement,
@@ -230,11 +232,12 @@ def _totals(
     gpus = sum(systems[name].gpus * count for name, count in bought.items())
     stranded = free = 0
     for run in pods:
-        planned = sum(systems[name].gpus * count for name, count in run.fill.systems)
+        planned = sum(systems[name].gpus * count for name, count in run.fill.systems) or slots[run.site]
         standing = sum(systems[name].gpus * count for name, count in run.systems)
         stranded += run.count * (slots[run.site] - planned)
         free += run.count * (planned - standing)
     heat = [(systems[name].liquid_kw, systems[name].air_kw, count) for name, count in bought.items()]
+    cost = total_cost(request, cost_lines(request, pods))
     known_heat = [(liquid.value, air, count) for liquid, air, count in heat if liquid is not None and air is not None]
     split_is_known = len(known_heat) == len(heat)
     return Totals(
@@ -251,13 +254,19 @@ def _totals(
         balance_kw=sum((run.fill.balance.kw * run.count for run in pods), ZERO),
         balance_liquid_kw=sum((run.fill.balance.liquid_kw * run.count for run in pods), ZERO),
         balance_air_kw=sum((run.fill.balance.air_kw * run.count for run in pods), ZERO),
+        cost_usd=None if cost is None else cost.high,
+        cost_low_usd=None if cost is None else cost.low,
     )
 
 
 def _limits(
     request: Request, systems: Mapping[str, System], choice: Choice, bought: Mapping[str, int]
 ) -> Iterator[Limit]:
-    """Every limit of every site, then supply. A limit binds where not even the least further purchase fits."""
+    """Every limit of every site, then supply. A limit binds where not even the least further purchase fits.
+
+    Limits of a site count all that stands there; supply counts what is bought.
+    """
+    there = installed_systems(request)
     for site in sorted(request.sites, key=lambda site: site.name):
         here = [(systems[name], count) for (place, name), count in choice.systems.items() if place == site.name]
         pods = [(fill, count) for (place, fill), count in choice.pods.items() if place == site.name]
@@ -271,7 +280,7 @@ def _limits(
             yield Limit(load.name, site.name, used, load.limit, load.unit, binding)
     for name, most in sorted(request.policy.supply.items()):
         if name in systems:
-            used = Fraction(bought.get(name, 0))
+            used = Fraction(bought.get(name, 0) - there[name])
             yield Limit(f"supply:{name}", None, used, Fraction(most), "systems", name in bought and used + 1 > most)
 
 

@@ -19,6 +19,7 @@ from sizing.plan.plan import (
     FilledPods,
     Limit,
     NoPlan,
+    Partial,
     PlacedReplicas,
     Plan,
     PlanInBrief,
@@ -26,6 +27,7 @@ from sizing.plan.plan import (
     Sensitivity,
     ServedClass,
     StageResult,
+    StatedLimit,
     Status,
     TokenCount,
 )
@@ -73,7 +75,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
 
 
 def no_plan_document(no_plan: NoPlan) -> dict[str, Any]:
-    """The same shape where there is no plan: nothing is bought, and `reasons`, `relaxations`, `partial` say why."""
+    """The same shape where there is no plan: nothing is bought, and `reasons` and what follows them say why."""
     return _sealed(_no_plan(no_plan))
 
 
@@ -83,7 +85,8 @@ def _no_plan(no_plan: NoPlan) -> dict[str, Any]:
         "status": no_plan.status.value,
         "reasons": list(no_plan.reasons),
         "relaxations": [_plain(asdict(relaxation)) for relaxation in no_plan.relaxations],
-        "partial": _plain(no_plan.partial),
+        "conflicts": [[_stated(limit) for limit in conflict] for conflict in no_plan.conflicts],
+        "partial": None if no_plan.partial is None else _partial(no_plan.partial),
         "objective": [],
         "pods": [],
         "systems": {},
@@ -95,7 +98,7 @@ def _no_plan(no_plan: NoPlan) -> dict[str, Any]:
         "limits": [],
         "placement": [],
         "assumptions": list(no_plan.request.assumptions),
-        "reproducible": no_plan.status is not Status.TIMEOUT,
+        "reproducible": no_plan.reproducible and no_plan.status is not Status.TIMEOUT,
         "sensitivity": None,
         **_provenance(no_plan.request, no_plan.rejected),
     }
@@ -197,6 +200,19 @@ def _limit(limit: Limit) -> dict[str, Any]:
         "limit": _plain(limit.limit),
         "unit": limit.unit,
         "binding": limit.binding,
+    }
+
+
+def _stated(limit: StatedLimit) -> dict[str, Any]:
+    return {"limit": limit.name, "site": limit.site, "value": number(limit.value), "unit": limit.unit}
+
+
+def _partial(partial: Partial) -> dict[str, Any]:
+    return {
+        "share": number(partial.share),
+        "at_most": number(partial.at_most),
+        "classes": [{"name": name, "demand": demand, "served": served} for name, demand, served in partial.served],
+        **_brief(partial.bought),
     }
 
 

@@ -69,24 +69,28 @@ def _objective(plan: Plan) -> Iterator[Row]:
 
 
 def _pods(plan: Plan) -> Iterator[Row]:
-    """One row a kind of system that may stand in these Pods; Pods are counted within their site."""
+    """One row a kind of system that may stand in these Pods, one without where none is planned.
+
+    Pods are counted within their site.
+    """
     last: dict[str, int] = {}
     for filled in plan.pods:
         first = last.get(filled.site, 0) + 1
         last[filled.site] = first - 1 + filled.count
         standing = dict(filled.systems)
-        for system, planned in filled.fill.systems:
+        for system, planned in filled.fill.systems or ((None, 0),):
             span = first, last[filled.site]
-            yield filled.site, filled.pod, *span, filled.count, system, standing.get(system, 0), planned
+            stands = 0 if system is None else standing.get(system, 0)
+            yield filled.site, filled.pod, *span, filled.count, system, stands, planned
 
 
 def _systems(plan: Plan) -> Iterator[Row]:
     systems = {system.name: system for system in plan.request.candidates}
-    for name, bought in plan.systems:
+    for name, count in plan.systems:
         system = systems[name]
         each = None if system.nameplate_kw is None else system.nameplate_kw.value
-        total = None if each is None else each * bought
-        yield name, system.gpu.name, bought, bought * system.domains_per_system, bought * system.gpus, each, total
+        total = None if each is None else each * count
+        yield name, system.gpu.name, count, count * system.domains_per_system, count * system.gpus, each, total
 
 
 def _deployments(plan: Plan) -> Iterator[Row]:
@@ -195,7 +199,7 @@ TABLES: Mapping[str, Table] = {
     ),
     "systems": Table(
         _of(TEXT, "system", "gpu")
-        | _of(WHOLE, "bought", "domains", "gpus")
+        | _of(WHOLE, "count", "domains", "gpus")
         | _of(REAL, "nameplate_kw_each", "nameplate_kw"),
         _systems,
     ),

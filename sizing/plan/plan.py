@@ -141,7 +141,11 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the plan. kW of systems only; balance of plant apart."""
+    """Sums over all that stands, what is installed included. kW of systems only; balance of plant apart.
+
+    `cost_usd` counts what is bought (`plan/cost.py`), prices that are ranges with their high end, `cost_low_usd` with
+    their low end; None where a price is unknown.
+    """
 
     pods: int
     systems: int
@@ -157,6 +161,7 @@ class Totals:
     balance_liquid_kw: Fraction
     balance_air_kw: Fraction
     cost_usd: Fraction | None = None
+    cost_low_usd: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

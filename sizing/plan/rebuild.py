@@ -9,7 +9,7 @@ from sizing.facility.deployment import Deployment, Precisions
 from sizing.facility.fills import PodRoom
 from sizing.facility.pod import Fill
 from sizing.plan.checks.case import Case
-from sizing.plan.checks.sums import STAGES
+from sizing.plan.checks.stages import is_measured, measured
 from sizing.plan.choice import Choice, Sequences
 from sizing.plan.compare import Finding, differences
 from sizing.plan.compose import compose
@@ -78,6 +78,7 @@ class _Names:
     """What a document may name, and that what it counts is there."""
 
     def __init__(self, request: Request) -> None:
+        self._request = request
         self._sites = {site.name for site in request.sites}
         self._systems = {system.name for system in request.candidates}
         self._model_of = {service.name: service.model.name for service in request.classes}
@@ -86,7 +87,8 @@ class _Names:
 
     def unknown_in(self, told: Told) -> Iterator[Finding]:
         for number, stage in enumerate(told.stages):
-            yield from _known(("objective", number, "stage"), stage.stage, STAGES)
+            if not is_measured(stage.stage, self._request):
+                yield _unknown(("objective", number, "stage"), stage.stage)
         for number, pods in enumerate(told.pods):
             yield from self._pods(("pods", number), pods)
         for number, deployment in enumerate(told.deployments):
@@ -128,7 +130,11 @@ class _Names:
 
 def _known(path: KeyPath, name: str, known: Container[str]) -> Iterator[Finding]:
     if name not in known:
-        yield Finding(key_path(path), f"{shown(name)} is not known to the request")
+        yield _unknown(path, name)
+
+
+def _unknown(path: KeyPath, name: str) -> Finding:
+    return Finding(key_path(path), f"{shown(name)} is not known to the request")
 
 
 def _counted(path: KeyPath, count: int) -> Iterator[Finding]:
@@ -237,8 +243,8 @@ def _placement(told: Told, request: Request, planned: tuple[PlannedDeployment, .
 def _stages(told: Told, case: Case) -> Iterator[StageResult]:
     """Values worked out anew; bounds as told, for only a search can find them."""
     for each in told.stages:
-        value, unit = STAGES[each.stage]
-        yield StageResult(each.stage, unit, int(value(case)), each.bound, each.conditional)
+        value, unit = measured(each.stage, case)
+        yield StageResult(each.stage, unit, value, each.bound, each.conditional)
 
 
 def _with_others(required: tuple[Item, ...], told: tuple[Item, ...]) -> tuple[Item, ...]:

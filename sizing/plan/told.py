@@ -14,7 +14,7 @@ from sizing.plan.reading import Reader
 from sizing.request.request import Rejection
 from sizing.units.errors import BadInput
 
-MOST_TO_CHECK = 10**6
+MOST_TO_CHECK = 200_000
 """Pods, systems and domains are looked at one by one."""
 
 _COMPARED = ("status", "systems", "totals", "classes", "tokens", "memory", "limits", "version")

@@ -1,6 +1,8 @@
 """How limits, and changes of them, are said: the same words in reasons and on the screen."""
 
-from sizing.plan.plan import Relaxation
+from fractions import Fraction
+
+from sizing.plan.plan import Relaxation, StatedLimit
 from sizing.request.request import Request
 from sizing.units.amounts import plain
 
@@ -18,6 +20,17 @@ def limit_in_words(request: Request, name: str, site: str | None) -> str:
     return f"site {label}" if len(request.sites) == 1 else f"{label} of site `{site}`"
 
 
+def amount_in_words(value: Fraction | int, unit: str) -> str:
+    """`4.5 MW`, `1 Pod`, `3 systems`."""
+    text = plain(value, unit)
+    return text.removesuffix("s") if value == 1 else text
+
+
+def stated_in_words(request: Request, limit: StatedLimit) -> str:
+    """A limit with its value: `site power 3 MW`, `site Pods 2`, `supply of gb300-nvl72 3`."""
+    return f"{limit_in_words(request, limit.name, limit.site)} {_bare(limit.value, limit.unit)}"
+
+
 def change_in_words(request: Request, change: Relaxation) -> str:
     """`site power 3 MW -> 5 MW`, `allow fp8 for `documents``, `14 % less concurrency`."""
     at_most = "" if change.proven else "at most "
@@ -26,4 +39,9 @@ def change_in_words(request: Request, change: Relaxation) -> str:
     if change.limit == CONCURRENCY:
         return f"{at_most}{plain(change.now - change.needed, '%')} less concurrency"
     limit = limit_in_words(request, change.limit, change.site)
-    return f"{limit} {plain(change.now, change.unit)} -> {at_most}{plain(change.needed, change.unit)}"
+    return f"{limit} {_bare(change.now, change.unit)} -> {at_most}{_bare(change.needed, change.unit)}"
+
+
+def _bare(value: Fraction | int, unit: str) -> str:
+    """An amount after the name of its limit, which says already what is counted."""
+    return plain(value, unit) if unit == "kW" else plain(value, "").rstrip()

@@ -7,6 +7,9 @@ from math import ceil
 from sizing.pool.layout import Layout
 from sizing.sequence.weights import WeightBytes
 
+RESERVE = Fraction(1, 10)
+"""Share of HBM that is kept free where neither a workload nor an engine profile says otherwise (decision 2)."""
+
 
 @dataclass(frozen=True, slots=True)
 class PoolBudget:

@@ -20,8 +20,9 @@ from sizing.program.sets import sets_of
 from sizing.program.slack import LimitKey, Slack
 from sizing.request.request import Request
 
-MOST_PARTS = 100_000
-"""Parts of a limit or of a demand: where exact ones would be more, they are rounded up to these."""
+MOST_LIMIT_PARTS = 10_000
+MOST_DEMAND_PARTS = 100_000
+"""Parts of a limit and of a demand: where exact ones would be more, they are rounded up to these."""
 
 NO_WORSE = 10**9
 """Every plan has fewer Pods than this."""
@@ -64,20 +65,20 @@ def lifted(limits: Sequence[StatedLimit]) -> Slack:
 def priced(request: Request, candidates: Sequence[Candidate], limits: Sequence[StatedLimit]) -> Slack:
     """These limits may be exceeded, each in the same parts of its measure.
 
-    The parts are the fewest of which every possible excess is a whole number, up to `MOST_PARTS`.
+    The parts are the fewest of which every possible excess is a whole number, up to `MOST_LIMIT_PARTS`.
     """
     program = declare(sets_of(request, candidates), FractionalContents())
     steps = {
         limit.key: _step([*(use for use, _ in _uses(program, limit.key) if use), limit.value]) or limit.measure
         for limit in limits
     }
-    parts = min(MOST_PARTS, lcm(*((limit.measure / steps[limit.key]).numerator for limit in limits)))
+    parts = min(MOST_LIMIT_PARTS, lcm(*((limit.measure / steps[limit.key]).numerator for limit in limits)))
     return Slack({limit.key: limit.measure / parts for limit in limits})
 
 
 def short(demands: Sequence[int]) -> Slack:
     """Every class may be left short of the same share: exactly where the parts that this takes are not too many."""
-    return Slack(demand_parts=min(MOST_PARTS, lcm(*demands)))
+    return Slack(demand_parts=min(MOST_DEMAND_PARTS, lcm(*demands)))
 
 
 def fits_in_fractions(request: Request, candidates: Sequence[Candidate], slack: Slack, seconds: float) -> bool:

@@ -17,7 +17,7 @@ from sizing.program.contents import Contents, FractionalContents, PatternContent
 from sizing.program.formulation import Formulation, declare
 from sizing.program.linear_program import Duals, LinearRelaxation
 from sizing.program.objective import Stage
-from sizing.program.patterns import Columns, starting_columns
+from sizing.program.patterns import Columns, all_columns, starting_columns
 from sizing.program.pricing import KnapsackGroup, closing_patterns, knapsack_groups, price
 from sizing.program.sets import Sets
 from sizing.program.solver import Effort, Minimised, Minimiser, stage_value
@@ -135,7 +135,7 @@ class ExactSearch:
         converged = self._generate(stage)
         self._improve(stage, MOST_NODES)
         if self.plan is None:
-            return NotFound(proven=False, stopped=self.stopped)
+            return self._decide_among_all(stage, bound)
         if converged is None:
             return bound
         bound = max(bound, ceil(converged.bound - TOLERANCE))
@@ -197,6 +197,15 @@ class ExactSearch:
             return NotFound(proven=exact.infeasible, stopped=exact.stopped)
         return max(bound, exact.bound)
 
+    def _decide_among_all(self, stage: Stage, bound: int) -> int | NotFound:
+        """Where the patterns generated make no plan: over all there are, unless those are too many."""
+        columns = all_columns(self.sets.candidates, self._demands, MOST_CLOSING)
+        if columns is None or self.stopped:
+            return NotFound(proven=False, stopped=self.stopped)
+        self._columns = columns
+        vars(self).pop("_exact", None)
+        return self._decide(stage, bound)
+
     def _improve(self, stage: Stage, most_nodes: int | None = None) -> Minimised:
         """The integer program over the columns that are worthwhile, from the best plan known."""
         if self.plan is not None and ("_exact" not in vars(self) or self.plan is not self._exact.formulation):
@@ -228,6 +237,8 @@ class ExactSearch:
 
     def _generate(self, stage: Stage | None) -> Converged | None:
         """Column generation on one stage's objective, or to serve everybody; what a solution uses is worthwhile."""
+        if self.plan is not None:  # without its patterns, what is held may leave the relaxation no solution
+            self._columns.add(self.plan.patterns_used())
         program = self._minimiser(PatternContents(self._columns)).formulation
         relaxation = LinearRelaxation(program, stage, self.effort.seconds_left)
         converged: Converged | None = None

@@ -1,5 +1,6 @@
 """The mixed-integer program as a whole: its variables, and the constraints of every subject stated over them."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -7,6 +8,8 @@ from typing import TypeVar
 import pyomo.environ as pyo
 
 from sizing.facility.deployment import Precisions
+from sizing.facility.fills import PodRoom
+from sizing.facility.pod import Fill
 from sizing.facility.system import System
 from sizing.plan.choice import Choice, Sequences
 from sizing.program.contents import Contents
@@ -19,6 +22,9 @@ Key = TypeVar("Key")
 @dataclass(frozen=True, slots=True)
 class Formulation:
     """The program with one form of contents.
+
+    `pods` and `systems` are bought; what is installed comes on top of them in every constraint. `installed_pods[z,f]`
+    are the Pods installed at z that are filled as f, one of the fills of z or none.
 
     Variables of `model`: `pods[z,f]`, `systems[z,s]`, `kind_is_used[s]`, `domains[s]`, `replicas[c]`, `served[w,p]`,
     `served_at[w,p]`, and those of the contents. `pairs` are the (w, p) in the order in which they are numbered.
@@ -36,6 +42,7 @@ class Formulation:
         model, fills = self.model, self.sets.fills
         return {
             **{("pods", site, fills[site][number]): model.pods[site, number] for site, number in self.fills()},
+            **{("installed_pods", *key): pods for key, pods in self.installed_pods().items()},
             **{("systems", *place): model.systems[place] for place in self.sets.places},
             **{("kind_is_used", kind): model.kind_is_used[kind] for kind in self.sets.systems},
             **{("domains", kind): model.domains[kind] for kind in self.sets.systems},
@@ -59,13 +66,19 @@ class Formulation:
         return [key for key, variable in self.contents.pool_variables(self.model).items() if whole(variable)]
 
     def choice(self) -> Choice:
-        """What the values decide, in whole numbers."""
+        """What the values decide, in whole numbers: Pods and systems that stand then, bought and installed."""
         model, sets = self.model, self.sets
+        pods = Counter(
+            _positive({(site, sets.fills[site][number]): model.pods[site, number] for site, number in self.fills()})
+        )
+        pods.update(_positive(self.installed_pods()))
+        systems = Counter(_positive({place: model.systems[place] for place in sets.places}))
+        systems.update(
+            {(site.name, name): count for site in sets.sites.values() for name, count in site.installed_systems.items()}
+        )
         return Choice(
-            pods=_positive(
-                {(site, sets.fills[site][number]): model.pods[site, number] for site, number in self.fills()}
-            ),
-            systems=_positive({place: model.systems[place] for place in sets.places}),
+            pods=pods,
+            systems=systems,
             deployments={c.deployment.id: c.deployment for c in sets.candidates},
             replicas=_positive({c.deployment.id: model.replicas[c.deployment.id] for c in sets.candidates}),
             pools=_positive(self.contents.pool_variables(model)),
@@ -79,6 +92,19 @@ class Formulation:
     def fills(self) -> list[tuple[str, int]]:
         """(site, number of the fill) of every kind of Pod."""
         return [(site, number) for site, fills in self.sets.fills.items() for number in range(len(fills))]
+
+    def installed_pods(self) -> dict[tuple[str, Fill], Expression]:
+        """installed_pods[z,f] of every site and fill."""
+        return {
+            (site, fill): self.model.installed_pods[site, number]
+            for site, fills in installed_fills(self.sets).items()
+            for number, fill in enumerate(fills)
+        }
+
+    def fills_at(self, site: str) -> list[tuple[Fill, Expression]]:
+        """(fill, Pods filled so) at a site, bought ones and installed ones."""
+        bought = [(fill, self.model.pods[site, number]) for number, fill in enumerate(self.sets.fills[site])]
+        return bought + [(fill, pods) for (place, fill), pods in self.installed_pods().items() if place == site]
 
     def systems_of(self, kind: str) -> list[Expression]:
         """systems[z,s] of one kind, over the sites where it may stand."""
@@ -105,10 +131,14 @@ def declare(sets: Sets, contents: Contents) -> Formulation:
     pairs = tuple(sets.served_pairs())
     formulation = Formulation(sets, contents, model, pairs)
     model.pods = pyo.Var(formulation.fills(), domain=pyo.NonNegativeIntegers)
+    model.installed_pods = pyo.Var(
+        [(site, number) for site, fills in installed_fills(sets).items() for number in range(len(fills))],
+        domain=pyo.NonNegativeIntegers,
+    )
     model.systems = pyo.Var(
         list(sets.places),
         domain=pyo.NonNegativeIntegers,
-        bounds=lambda _model, _site, system: (0, most[system]),
+        bounds=lambda _model, site, system: (0, most[system] if sets.may_be_bought(site, system) else 0),
     )
     model.kind_is_used = pyo.Var(systems, domain=pyo.Binary)
     model.domains = pyo.Var(systems, domain=pyo.NonNegativeReals)
@@ -121,6 +151,15 @@ def declare(sets: Sets, contents: Contents) -> Formulation:
     model.unserved = pyo.Var([service.name for service in sets.classes] if elastic else [], domain=contents.counts)
     contents.declare(model, sets)
     return formulation
+
+
+def installed_fills(sets: Sets) -> dict[str, tuple[Fill, ...]]:
+    """The fills that Pods installed at a site may have: those of the site, and the empty one."""
+    return {
+        name: (*sets.fills[name], PodRoom(site, ()).fill({}))
+        for name, site in sets.sites.items()
+        if site.installed_pods
+    }
 
 
 def whole(variable: Expression) -> int:

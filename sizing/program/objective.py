@@ -1,13 +1,14 @@
 """The stages of the objective: each a whole number of its unit, minimised in the order that the policy lists."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sizing.facility.loads import known, nameplate_kw
 from sizing.program.deployments import Candidate
 from sizing.program.expressions import Expression, linear
 from sizing.program.formulation import Formulation
+from sizing.request.objective import COST, Aim, parse_aim, steps, system_cost, unit_of, unit_text
 from sizing.request.request import Request
 
 Terms = list[tuple[int | float | Fraction, Expression]]
@@ -31,7 +32,9 @@ def _pods(formulation: Formulation) -> Terms:
 
 
 def _system_kinds(formulation: Formulation) -> Terms:
-    return [(1, formulation.model.kind_is_used[system]) for system in formulation.sets.systems]
+    """Kinds that are bought and not there already."""
+    sets = formulation.sets
+    return [(1, formulation.model.kind_is_used[system]) for system in sets.systems if not sets.installed(system)]
 
 
 def _power(formulation: Formulation) -> Terms:
@@ -66,10 +69,30 @@ def _weight_precision(formulation: Formulation) -> Terms:
     ]
 
 
+def _cost(formulation: Formulation) -> list[tuple[Fraction, Expression]]:
+    """(USD, variable), every price at its high end: systems with their energy, Pods, energy of the balance of plant.
+
+    The last of all Pods, installed ones too: what they are filled with decides it.
+    """
+    sets, prices = formulation.sets, formulation.sets.request.policy.prices
+    costs: list[tuple[Fraction, Expression]] = []
+    for name, site in sets.sites.items():
+        for system, bought in formulation.systems_at(name):
+            price = system_cost(system, site, sets.request.policy)
+            if price is not None:  # else none is bought: it is installed only
+                costs.append((price.high, bought))
+        pod = prices.of_pod(site.pod)
+        assert pod is not None  # a request with this stage has it
+        costs.extend((pod.high, formulation.model.pods[name, number]) for number in range(len(sets.fills[name])))
+        for fill, pods in formulation.fills_at(name):
+            costs.append((prices.of_energy(fill.balance.kw, site.pod).high, pods))
+    return costs
+
+
 def _idle_gpus(formulation: Formulation) -> Terms:
-    """GPUs bought and in no replica: a replica on them costs nothing and holds tokens."""
+    """GPUs of working systems in no replica: a replica on them costs nothing and holds tokens."""
     return [
-        *_gpus(formulation),
+        *((system.domain_gpus, formulation.model.domains[name]) for name, system in formulation.sets.systems.items()),
         *((-c.deployment.gpus_per_replica, _replicas(formulation, c)) for c in formulation.sets.candidates),
     ]
 
@@ -84,7 +107,8 @@ def _name_order(formulation: Formulation) -> Terms:
         for bought in formulation.systems_of(kind)
     ]
     pods = [(rank, formulation.model.pods[key]) for rank, key in enumerate(formulation.fills(), start=1)]
-    return [*replicas, *systems, *pods]
+    installed = [(rank, pods) for rank, pods in enumerate(formulation.installed_pods().values(), start=1)]
+    return [*replicas, *systems, *pods, *installed]
 
 
 def _replicas(formulation: Formulation, candidate: Candidate) -> Expression:
@@ -102,11 +126,42 @@ STAGES: Mapping[str, Stage] = {
         Stage("weight_precision", "sequence steps", _weight_precision),
     )
 }
+"""The plain stages where nothing is installed; those of a request, with `cost` and blends, are `stages_of` it."""
 
 
 def stages_of(request: Request) -> tuple[Stage, ...]:
     """The stages that a request's policy lists, in its order."""
-    return tuple(STAGES[name] for name in request.policy.objective)
+    return tuple(stage_of(request, text) for text in request.policy.objective)
+
+
+def stage_of(request: Request, text: str) -> Stage:
+    """One stage as a policy writes it. Where something is installed, it may be that nothing need be bought."""
+    aim = parse_aim(text)
+    if not aim.is_blend and aim.names != (COST,):
+        stage = STAGES[text]
+        is_installed = any(site.installed_systems or site.installed_pods for site in request.sites)
+        return replace(stage, floor=0) if is_installed and stage.floor else stage
+    unit = unit_of(aim, request)
+    return Stage(text, unit_text(aim, unit), lambda formulation: _weighted(aim, unit, formulation))
+
+
+def _weighted(aim: Aim, unit: Fraction, formulation: Formulation) -> Terms:
+    """The sum of a stage's parts in steps of `unit`; each variable once."""
+    coefficients: dict[int, int] = {}
+    variables: dict[int, Expression] = {}
+    for weight, name in aim.parts:
+        for amount, variable in _amounts(name, formulation):
+            variables[id(variable)] = variable
+            coefficients[id(variable)] = coefficients.get(id(variable), 0) + steps(weight * amount, unit)
+    return [(coefficient, variables[key]) for key, coefficient in coefficients.items() if coefficient]
+
+
+def _amounts(name: str, formulation: Formulation) -> Iterable[tuple[Fraction, Expression]]:
+    """(amount in the unit that people use, variable) of one stage."""
+    if name == COST:
+        return _cost(formulation)
+    grain = unit_of(Aim(((1, name),)), formulation.sets.request)
+    return [(Fraction(coefficient) * grain, variable) for coefficient, variable in STAGES[name].terms(formulation)]
 
 
 TIE_BREAKS = (Stage("idle_gpus", "GPUs", _idle_gpus), Stage("name_order", "rank", _name_order))

@@ -49,16 +49,22 @@ class Columns:
 
 def starting_columns(candidates: Sequence[Candidate], demands: Mapping[str, int]) -> Columns:
     """Every maximal pattern where they are few in all, else an even mixture for each candidate."""
+    columns = all_columns(candidates, demands, MOST_LISTED)
+    if columns is None:
+        columns = Columns({c.deployment.id: [even_pattern(c, demands)] for c in candidates}, complete=False)
+    return columns
+
+
+def all_columns(candidates: Sequence[Candidate], demands: Mapping[str, int], most: int) -> Columns | None:
+    """Every maximal pattern of all candidates; None where they are more than `most`."""
     listed: dict[str, tuple[Sequences, ...]] = {}
-    left = MOST_LISTED
+    left = most
     for candidate in candidates:
         listed[candidate.deployment.id] = tuple(islice(maximal_patterns(candidate, demands), left + 1))
         left -= len(listed[candidate.deployment.id])
         if left < 0:
-            break
-    else:
-        return Columns(listed, complete=True)
-    return Columns({c.deployment.id: [even_pattern(c, demands)] for c in candidates}, complete=False)
+            return None
+    return Columns(listed, complete=True)
 
 
 def maximal_patterns(candidate: Candidate, demands: Mapping[str, int]) -> Iterator[Sequences]:

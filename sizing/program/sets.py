@@ -16,7 +16,10 @@ from sizing.request.request import Request, ServiceClass
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """The index sets of the program, sorted by name. `systems` are kinds that some candidate and some Pod can use."""
+    """The index sets of the program, sorted by name.
+
+    `systems` are kinds that carry a candidate, and those that are installed: these stand whether they are used or not.
+    """
 
     request: Request
     candidates: tuple[Candidate, ...]
@@ -42,10 +45,23 @@ class Sets:
             if any(system in fill.kinds for fill in fills)
         )
 
+    def may_be_bought(self, site: str, system: str) -> bool:
+        """Whether more systems of a kind may be bought for a site; what is only installed there may not."""
+        return refusal(self.systems[system], self.sites[site], self.request.policy) is None
+
+    def installed(self, system: str) -> int:
+        """Systems of a kind that are installed, over all sites."""
+        return sum(site.installed(system) for site in self.request.sites)
+
     def can_serve_all(self) -> bool:
-        """Whether every class has a candidate and some Pod holds a system: without these there is no program."""
+        """Whether every class has a candidate, some Pod holds a system, and each installed one: else no program."""
         served = {name for name, _ in self.served_pairs()}
-        return any(self.fills.values()) and all(service.name in served for service in self.classes)
+        places = set(self.places)
+        return (
+            any(self.fills.values())
+            and all(service.name in served for service in self.classes)
+            and all((site.name, name) in places for site in self.request.sites for name in site.installed_systems)
+        )
 
     def restricted(self, deployments: Collection[str]) -> "Sets":
         """The same with fewer candidates, and only the kinds of system that carry them."""
@@ -67,7 +83,7 @@ class Sets:
         return [(w.name, pair) for w in self.classes for pair in w.precisions if (w.name, pair) in offered]
 
     def most_systems(self, system: str) -> int:
-        """No plan needs more systems of a kind: those that hold every class by itself, where each pool is least full.
+        """No plan needs to buy more systems of a kind: so many hold every class by itself, each pool least full.
 
         More could be exchanged for these at the same precisions, with no other container touched.
         """
@@ -86,19 +102,25 @@ class Sets:
             held = [best[service.name, pair] for pair in service.precisions if (service.name, pair) in best]
             systems += -(-service.demand // min(held)) if held else 0
             systems += len(held) - 1 if held and self.request.policy.split_precision else 0
-        most = systems + self.request.policy.spare_systems
+        most = systems + self.request.policy.spare_systems if best else 0
         if (f"supply:{system}", None) in self.slack.limits:
             return most
         return min(most, self.request.policy.supply.get(system, most))
 
 
 def sets_of(request: Request, candidates: Sequence[Candidate], slack: Slack = RIGID) -> Sets:
-    """The index sets: systems that carry a candidate, and the fills of each site with those that it admits."""
+    """The index sets: systems that carry a candidate or are installed, and the fills of each site with its own."""
     systems = {c.deployment.system.name: c.deployment.system for c in candidates}
+    installed = {name for site in request.sites for name in site.installed_systems}
+    systems.update((system.name, system) for system in request.candidates if system.name in installed)
     members = {name: systems[name] for name in sorted(systems)}
 
     def fills_at(site: Site) -> tuple[Fill, ...]:
-        admitted = [system for system in members.values() if refusal(system, site, request.policy) is None]
+        admitted = [
+            system
+            for system in members.values()
+            if site.installed(system.name) or refusal(system, site, request.policy) is None
+        ]
         return fills(site, admitted, request.policy.mixed_pods)
 
     sites = sorted(request.sites, key=lambda site: site.name)

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 from math import ceil, inf, isfinite
 
+import highspy
 import pyomo.environ as pyo
 from pyomo.contrib.appsi.base import Results, TerminationCondition
 from pyomo.contrib.appsi.solvers.highs import Highs
@@ -111,6 +112,8 @@ class Minimiser:
         solver.highs_options["mip_max_nodes"] = nodes if most_nodes is None else min(nodes, most_nodes)
         if isfinite(self.effort.deadline):
             solver.config.time_limit = max(0.0, self.effort.seconds_left)
+        if self.effort.threads is not None:  # HiGHS has one pool of threads a process, and refuses another number
+            highspy.Highs.resetGlobalScheduler(True)
         return solver.solve(self.formulation.model)
 
     def _load(self, stage: Stage, result: Results) -> bool:

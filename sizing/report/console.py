@@ -17,6 +17,7 @@ from sizing.report.cautions import (
 from sizing.report.grid import Column, bullets, paragraph, table
 from sizing.report.holdings import gpus_decomposed, holdings
 from sizing.report.memory_lines import MemoryLine, memory_lines
+from sizing.report.no_plan import partial_sentences, way_sentences
 from sizing.report.pod_use import idle_sentences, pod_sentences
 from sizing.report.sensitivity import sensitivity_sentences
 from sizing.report.text import NOT_GIVEN, amount, visible
@@ -48,13 +49,12 @@ def no_plan_report(no_plan: NoPlan) -> str:
         verdict = "no plan was found, and that there is none is not proven"
     else:
         verdict = "infeasible: no plan holds this load within its limits"
-    partial = no_plan.partial or {}
     sections = [
         MEMORY_ONLY,
         paragraph(f"{no_plan.request.name}: {verdict}"),
         _listed("Why", no_plan.reasons),
-        _relaxations(no_plan),
-        _listed("What does fit", [f"{key.replace('_', ' ')}: {visible(str(value))}" for key, value in partial.items()]),
+        _listed("What would do, each by itself", way_sentences(no_plan)),
+        _listed("What does fit", partial_sentences(no_plan.partial)),
         _listed("Assumed", no_plan.request.assumptions),
         _listed("Not considered", rejections_in_brief(no_plan.rejected)),
         "No bill of units was written.",
@@ -176,23 +176,6 @@ def _to_know(plan: Plan) -> list[str]:
         *weak_nameplates(plan),
         *balance_sentences(plan, bill_of_units(plan)),
     ]
-
-
-def _relaxations(no_plan: NoPlan) -> str:
-    if not no_plan.relaxations:
-        return ""
-    columns = (
-        Column("limit to change"),
-        Column("site"),
-        Column("now", number=True),
-        Column("needed", number=True),
-        Column("unit"),
-    )
-    rows = [
-        (change.limit, change.site or "all sites", amount(change.now), amount(change.needed), change.unit)
-        for change in no_plan.relaxations
-    ]
-    return table(columns, rows)
 
 
 def _both(size_bytes: int, decimals: int = 1) -> str:

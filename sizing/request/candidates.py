@@ -44,7 +44,8 @@ def choose_candidates(
             taken.append(system)
         elif any(site.installed(system.name) for site in sites):
             taken.append(system)
-            unsold.append(f"{system.name} is installed and may be used; no more of it may be bought: {'; '.join(reasons)}.")
+            why_no_more = "; ".join(reasons)
+            unsold.append(f"{system.name} is installed and may be used; no more of it may be bought: {why_no_more}.")
         else:
             rejected.append(Rejection(system.name, None, "; ".join(reasons)))
     return Candidates(tuple(taken), tuple(rejected), (*_assumptions(taken, sites, policy), *unsold))
@@ -66,8 +67,9 @@ def refusal(system: System, site: Site, policy: Policy, missing: Mapping[str, st
     medium = _unknown_cooling(system, site)
     if medium is not None and not named:
         return (
-            f"it is mainly cooled by {medium}, and how much heat to {medium} a Pod {site.pod.name} ({site.pod.cooling}) "
-            f"takes is unknown; name the system in policy.systems or state pod_{medium}_heat (decision 7)"
+            f"it is mainly cooled by {medium}, and how much heat to {medium} a Pod {site.pod.name} "
+            f"({site.pod.cooling}) takes is unknown; name the system in policy.systems or state pod_{medium}_heat "
+            "(decision 7)"
         )
     if aims_at(policy, COST) and policy.prices.of_system(system) is None:
         return f"it has no price, and {COST} is a stage of the objective; state it in policy.prices.systems"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from sizing.facility.fills import PodRoom
 from sizing.facility.site import Site
 from sizing.facility.system import System
 from sizing.request.candidates import hindrance
@@ -41,6 +42,8 @@ def _installed(
     for system in systems:
         if site.installed(system.name):
             why = hindrance(system, site, policy, missing.get(system.name))
+            if why is None and PodRoom(site, (system,)).most(system.name, {}) < 1:
+                why = f"no Pod {site.pod.name} holds one with the balance of plant that it needs"
             if why is not None:
                 accepted = "systems that can stand in a Pod of the site, with figures in the catalog or an overlay"
                 here = (*path, "installed", "systems", system.name)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from sizing.request.schema import STAGES, Workload
+from sizing.request.objective import STAGES
+from sizing.request.schema import Workload
 from sizing.sequence.weights import FORMATS
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def workload_schema(catalog: "Catalog | None" = None) -> dict[str, Any]:
     schema = Workload.model_json_schema(schema_generator=_WrittenKeys)
     definitions = schema["$defs"]
     keys = {name: definitions[name]["properties"] for name in definitions}
-    _offer(keys["PolicyEntry"]["objective"], STAGES, closed=True)
+    _offer(keys["PolicyEntry"]["objective"], STAGES)
     _offer(keys["ClassEntry"]["weights"], FORMATS, closed=True)
     if catalog is not None:
         _offer(keys["ClassEntry"]["model"], catalog.names("models"))
@@ -40,8 +41,14 @@ def workload_schema(catalog: "Catalog | None" = None) -> dict[str, Any]:
         _offer(keys["PolicyEntry"]["engine"], catalog.names("engines"))
         for site in ("SiteEntry", "NamedSiteEntry"):
             _offer(keys[site]["pod"], catalog.names("pods"))
-        supply = keys["PolicyEntry"]["supply"]
-        supply["properties"] = dict.fromkeys(catalog.names("systems"), supply["additionalProperties"])
+        for entry, key, section in (
+            ("PolicyEntry", "supply", "systems"),
+            ("PricesEntry", "systems", "systems"),
+            ("PricesEntry", "pods", "pods"),
+            ("InstalledEntry", "systems", "systems"),
+        ):
+            named = keys[entry][key]
+            named["properties"] = dict.fromkeys(catalog.names(section), named["additionalProperties"])
     return {"$schema": DIALECT, **schema, "not": {"required": ["site", "sites"]}}
 
 

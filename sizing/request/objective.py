@@ -38,12 +38,15 @@ A solver's tolerance is a share of the largest number that it sees: finer steps 
 """
 
 BLEND_ACCEPTED = f"a stage ({', '.join(STAGES)}), or a sum of several with whole weights, such as cost + 500 power"
+PATTERN = "^{0}(\\+{0})*$".format(f" *([0-9][0-9_]* +)?({'|'.join(STAGES)}) *")
+"""What an editor marks as a stage."""
+
 _TERM = re.compile(r"(?:([^a-z ]+) +)?([a-z_]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """One stage: (weight, name) of what it adds up, in the order of `STAGES`; a plain stage is one name of weight 1."""
+    """One stage: (weight, name) of what it adds up, by weight; a plain stage is one name of weight 1."""
 
     parts: tuple[tuple[int, str], ...]
 
@@ -65,10 +68,7 @@ def parse_aim(text: str) -> Aim:
     terms = text.split("+")
     for term in terms:
         match = _TERM.fullmatch(term.strip())
-        if match is None:
-            alike = nearest(term.strip(), STAGES)
-            raise NotAccepted(f"unknown stage {shown(term.strip())}", BLEND_ACCEPTED, alike if len(terms) == 1 else None)
-        weight, name = match.groups()
+        weight, name = match.groups() if match else (None, term.strip())
         if name not in STAGES:
             raise NotAccepted(f"unknown stage {shown(name)}", BLEND_ACCEPTED, nearest(name, STAGES))
         if name in weights:
@@ -78,7 +78,12 @@ def parse_aim(text: str) -> Aim:
             raise NotAccepted(f"weighs {shown(name)} with 0", BLEND_ACCEPTED)
         if len(terms) == 1 and weight is not None:
             raise NotAccepted("is a weight without a second stage", BLEND_ACCEPTED)
-    return Aim(tuple((weights[name], name) for name in STAGES if name in weights))
+    return Aim(tuple(sorted(((weight, name) for name, weight in weights.items()), key=_order)))
+
+
+def _order(part: tuple[int, str]) -> tuple[int, int]:
+    weight, name = part
+    return weight, STAGES.index(name)
 
 
 def aims_at(policy: Policy, name: str) -> bool:

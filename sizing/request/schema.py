@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
 
 from sizing.catalog.border import (
     GIVEN,
@@ -28,7 +28,7 @@ from sizing.catalog.border import (
 from sizing.facility.loads import PowerBasis
 from sizing.facility.prices import Price
 from sizing.pool.gpu import HbmBasis
-from sizing.request.objective import STAGES, parse_aim
+from sizing.request.objective import PATTERN, parse_aim
 from sizing.sequence.weights import FORMATS
 from sizing.units.errors import BadInput
 from sizing.units.names import nearest
@@ -133,7 +133,7 @@ def _one_of(what: str, known: Iterable[str]) -> AfterValidator:
 
 
 def _stage(name: str) -> str:
-    """A stage in the one way to write it: the parts of a blend in the order of `STAGES`."""
+    """A stage in the one way to write it: the parts of a blend by their weights."""
     return str(parse_aim(name))
 
 
@@ -178,7 +178,7 @@ PodName = Annotated[Name, _named(lambda catalog, name: catalog.pod(name).name)]
 KvPrecisionName = Annotated[Name, _named(lambda catalog, name: catalog.kv_precision(name).name)]
 EngineName = Annotated[Name, _named(_engine)]
 WeightName = Annotated[Name, _one_of("weight precision", FORMATS)]
-Stage = Annotated[Name, AfterValidator(_stage)]
+Stage = Annotated[Name, AfterValidator(_stage), WithJsonSchema({"type": "string", "pattern": PATTERN})]
 
 SystemNames = Annotated[tuple[SystemName, ...], *ONE_OR_MORE]
 KvPrecisionNames = Annotated[tuple[KvPrecisionName, ...], *ONE_OR_MORE]

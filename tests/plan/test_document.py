@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sizing.plan.document import no_plan_document, plan_document, seals, to_json
-from sizing.plan.plan import NoPlan, Relaxation, Status
+from sizing.plan.plan import NoPlan, Partial, PlanInBrief, Relaxation, StatedLimit, Status
 from sizing.request.request import Rejection
 from sizing.units.version import version
 from tests.plan_builders import two_sites
@@ -29,10 +29,17 @@ REFUSED = NoPlan(
     reasons=("2 Pods are needed, 1 is allowed",),
     relaxations=(
         Relaxation("pods", "north", Fraction(1), Fraction(2), "Pods"),
-        Relaxation("supply:rack-72", None, Fraction(1), Fraction("1.5"), "systems"),
+        Relaxation("power", "north", Fraction(1000), Fraction("1500.5"), "kW", option=2, proven=False),
+        Relaxation("kv_precision:chat", None, "bf16", "fp8", "KV precision", option=3),
     ),
     rejected=(Rejection("node-8", "dense-70b", "too small"),),
-    partial={"classes": [{"name": "chat", "served": 3}], "share": Fraction(1, 4)},
+    partial=Partial(
+        share=Fraction(1, 4),
+        at_most=Fraction(1, 2),
+        served=(("chat", 12, 3),),
+        bought=PlanInBrief(1, (("node-8", 2),), 16, Fraction("20.4"), (Fraction("20.4"), Fraction(22))),
+    ),
+    conflicts=((StatedLimit("pods", "north", Fraction(1), "Pods", Fraction(1)),),),
 )
 
 
@@ -78,6 +85,7 @@ def test_totals_are_numbers_whole_where_they_are_whole() -> None:
         "balance_liquid_kw": 0,
         "balance_air_kw": 0,
         "cost_usd": None,
+        "cost_low_usd": None,
     }
     assert isinstance(DOCUMENT["totals"]["air_kw"], int)
 
@@ -208,14 +216,27 @@ def test_no_number_that_json_lacks() -> None:
 
 def test_without_a_plan_the_same_shape_says_why() -> None:
     document = no_plan_document(REFUSED)
-    assert set(document) == {*KEYS, "reasons", "relaxations", "partial"}
+    assert set(document) == {*KEYS, "reasons", "relaxations", "conflicts", "partial"}
     assert document["status"] == "infeasible"
     assert document["reasons"] == ["2 Pods are needed, 1 is allowed"]
+    power = {"limit": "power", "site": "north", "now": 1000, "needed": 1500.5, "unit": "kW"}
+    fewer_bits = {"limit": "kv_precision:chat", "site": None, "now": "bf16", "needed": "fp8", "unit": "KV precision"}
     assert document["relaxations"] == [
-        {"limit": "pods", "site": "north", "now": 1, "needed": 2, "unit": "Pods"},
-        {"limit": "supply:rack-72", "site": None, "now": 1, "needed": 1.5, "unit": "systems"},
+        {"limit": "pods", "site": "north", "now": 1, "needed": 2, "unit": "Pods", "option": 1, "proven": True},
+        power | {"option": 2, "proven": False},
+        fewer_bits | {"option": 3, "proven": True},
     ]
-    assert document["partial"] == {"classes": [{"name": "chat", "served": 3}], "share": 0.25}
+    assert document["conflicts"] == [[{"limit": "pods", "site": "north", "value": 1, "unit": "Pods"}]]
+    assert document["partial"] == {
+        "share": 0.25,
+        "at_most": 0.5,
+        "classes": [{"name": "chat", "demand": 12, "served": 3}],
+        "pods": 1,
+        "systems": {"node-8": 2},
+        "gpus": 16,
+        "nameplate_kw": 20.4,
+        "nameplate_range_kw": [20.4, 22],
+    }
     assert document["rejected"] == [{"system": "node-8", "model": "dense-70b", "why": "too small"}]
     assert document["assumptions"] == ["Air is plenty."]
     assert json.loads(to_json(document)) == document

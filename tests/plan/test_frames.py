@@ -10,6 +10,7 @@ from typing import Any
 import pandas
 import pytest
 
+from sizing.facility.pod import Balance, Fill
 from sizing.plan.document import plan_document
 from sizing.plan.frames import TABLES
 from sizing.plan.plan import Limit, StageResult
@@ -99,8 +100,12 @@ def test_tokens_by_model() -> None:
 
 def test_pods_are_counted_within_their_site() -> None:
     first, second = GOOD.pods
-    frame = replace(GOOD, pods=(first, replace(first, count=3, systems=(("rack-72", 1),)), second)).data_frame("pods")
-    assert frame.to_numpy().tolist() == [
+    more = replace(first, count=3, systems=(("rack-72", 1),))
+    unplanned = replace(first, systems=(), fill=Fill((), Balance()))
+    frame = replace(GOOD, pods=(first, more, second, unplanned)).data_frame("pods")
+    assert pandas.isna(frame["system"].iloc[-1])
+    assert frame.iloc[-1][["first_pod", "last_pod", "fill", "planned"]].tolist() == [5, 5, 0, 0]
+    assert frame.iloc[:-1].to_numpy().tolist() == [
         ["north", "test-pod", 1, 1, 1, "node-8", 2, 7],
         ["north", "test-pod", 1, 1, 1, "rack-72", 1, 1],
         ["north", "test-pod", 2, 4, 3, "node-8", 0, 7],
@@ -112,7 +117,7 @@ def test_pods_are_counted_within_their_site() -> None:
 
 def test_systems_and_the_bill_add_up_to_the_totals() -> None:
     systems, bill, totals = FRAMES["systems"], FRAMES["bill"], DOCUMENT["totals"]
-    assert dict(zip(systems["system"], systems["bought"], strict=True)) == DOCUMENT["systems"]
+    assert dict(zip(systems["system"], systems["count"], strict=True)) == DOCUMENT["systems"]
     assert systems[["domains", "gpus"]].sum().to_dict() == {"domains": totals["domains"], "gpus": totals["gpus"]}
     assert systems["nameplate_kw"].sum() == pytest.approx(totals["nameplate_kw"])
     by_group = bill.groupby("group")

@@ -308,6 +308,9 @@ def _fullest(reach: Reach) -> list[tuple[int, ...]]:
     return [tuple(int(number) for number in each) for each in np.argwhere(fullest)]
 
 
-def states(instance: Instance) -> int:
-    """How many states the arrays of an instance have: what keeps it small."""
-    return prod(service.demand + 1 for service in instance.classes)
+def size_of(instance: Instance) -> int:
+    """How many combinations `best_values` has to look at, at most."""
+    oracle = _Oracle(instance)
+    counts = prod(oracle.most_systems(system) + 1 for system in instance.systems)
+    sites = counts ** (len(instance.sites) - 1)
+    return counts * sites * prod(len(list(oracle.splits(service))) for service in instance.classes)

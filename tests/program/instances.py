@@ -216,7 +216,8 @@ def random_instance(seed: int) -> Instance:
     )
     instance = replace(instance, sites=_sites(random, systems))
     scarce = random.choice(((), (), (), systems[:1], systems))
-    return replace(instance, supply=tuple((system.name, random.choice((0, 1, 1, 2))) for system in scarce))
+    least = 1 if len(scarce) > 1 else 0
+    return replace(instance, supply=tuple((system.name, random.randint(least, 3)) for system in scarce))
 
 
 def _objective(random: Random) -> tuple[str, ...]:
@@ -242,7 +243,7 @@ def _systems(random: Random) -> tuple[SystemCase, ...]:
                 hbm_gb=random.choice((1, 2, 2, 3, 4)),
                 power=power,
                 liquid=random.choice((0, power * 7 // 10, power)),
-                generation=random.choice(("old", "new", "new")),
+                generation=random.choice(("old", "new", "new", "new")),
             )
         )
     return tuple(found)
@@ -300,15 +301,15 @@ def _sites(random: Random, systems: Sequence[SystemCase]) -> tuple[SiteCase, ...
         if random.random() < 0.2:
             site = replace(site, pod_air=power * random.randint(1, 2) + random.randint(0, 20))
         if random.random() < 0.1:
-            site = replace(site, pod_liquid=power * random.randint(0, 2) + random.randint(0, 20))
+            site = replace(site, pod_liquid=power * random.randint(0, 3) + random.randint(0, 20))
         limit = random.random()
         if limit < 0.15:
-            site = replace(site, pods=random.randint(0, 3))
+            site = replace(site, pods=random.choice((0, 1, 2, 2, 3, 4)))
         elif limit < 0.3:
-            site = replace(site, power=random.choice((site.pod_power, power)) * random.randint(1, 3))
+            site = replace(site, power=random.choice((site.pod_power, power)) * random.randint(1, 4))
         elif limit < 0.4:
-            site = replace(site, air=power * random.randint(0, 4))
+            site = replace(site, air=power * random.choice((0, 1, 2, 3, 4, 5)))
         elif limit < 0.45:
-            site = replace(site, liquid=power * random.randint(0, 4))
+            site = replace(site, liquid=power * random.choice((0, 1, 2, 3, 4, 5)))
         sites.append(site)
     return tuple(sites)

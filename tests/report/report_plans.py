@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from sizing.facility.pod import Balance
-from sizing.plan.plan import Limit, NoPlan, Plan, Relaxation, StageResult, Status
+from sizing.plan.plan import Limit, NoPlan, Partial, Plan, PlanInBrief, Relaxation, StageResult, Status
 from sizing.request.request import Rejection, Request
 from sizing.units.figures import Figure
 from tests.plan_builders import NODE, RACK, filled, two_sites
@@ -132,8 +132,16 @@ def no_plan(status: Status = Status.INFEASIBLE) -> NoPlan:
         ("One sequence of agents needs 1,968 GiB; node-8 leaves 815 GiB.",),
         (
             Relaxation("power", "north", Fraction(4500), Fraction(5000), "kW"),
-            Relaxation("supply:rack-72", None, Fraction(2), Fraction(5), "systems"),
+            Relaxation("supply:rack-72", None, Fraction(2), Fraction(5), "systems", option=2, proven=False),
+            Relaxation("pods", "south", Fraction(0), Fraction(1), "Pods", option=2, proven=False),
+            Relaxation("kv_precision:long", None, "bf16", "fp8", "KV precision", option=3),
+            Relaxation("concurrency", None, Fraction(100), Fraction(86), "%", option=4),
         ),
         REJECTED,
-        {"systems": 63},
+        Partial(
+            share=Fraction(1259, 1260),
+            at_most=Fraction(1),
+            served=(("chat", 1_260, 1_259), ("long", 20, 20)),
+            bought=PlanInBrief(1, (("node-8", 2),), 16, Fraction("20.4"), (Fraction("20.4"), Fraction("20.4"))),
+        ),
     )

@@ -139,8 +139,7 @@ SITE = "name: a\nclasses: [{name: c, model: dense-7b, context: 4096, concurrency
         (SITE + "power: -5 MW}", "site.power", "negative", "MW", None),
         (SITE + "power: 5000 GW}", "site.power", "absurdly large", "1000 GW", None),
         (SITE + "power: }", "site.power", "is empty", "leave the key out", None),
-        (SITE + "installed: {pods: 1}}", "site.installed", "not supported yet", "leave the key out", None),
-        (SITE + "installed: {systems: {air-8: 4}}}", "site.installed", "not supported yet", "leave the key out", None),
+        (SITE + "pods: 2, installed: {pods: 3}}", "site.installed.pods", "more Pods than", "at most 2", None),
         (SITE + "instaled: {}}", "site.instaled", "unknown key", "installed", "installed"),
         (POLICY + "systems: [rack72]}", "policy.systems[0]", "rack72", "rack-72", "rack-72"),
         (POLICY + "systems: []}", "policy.systems", "is empty", "at least one", None),
@@ -150,12 +149,12 @@ SITE = "name: a\nclasses: [{name: c, model: dense-7b, context: 4096, concurrency
         (POLICY + "reserve: 100 %}", "policy.reserve", "leaves no memory", "less than 100 %", None),
         (POLICY + "headroom: '0,26'}", "policy.headroom", "0.26", "10 %", None),
         (POLICY + "headroom: 2000 %}", "policy.headroom", "absurdly large", "1,000 %", None),
-        (POLICY + "objective: [cost]}", "policy.objective[0]", "not supported yet", "pods", None),
+        (POLICY + "objective: [cost]}", "policy.prices.pods.podos-1mw", "stage cost needs the price", "0 USD", None),
         (POLICY + "objective: [pods, pods]}", "policy.objective", "twice", "once", None),
         (POLICY + "objective: [podds]}", "policy.objective[0]", "unknown stage", "pods", "pods"),
         (POLICY + "engine: vllm}", "policy.engine", "not supported yet", "ideal", None),
         (POLICY + "engine: vlm}", "policy.engine", "unknown engine", "ideal, vllm", "vllm"),
-        (POLICY + "prices: {air-8: 5}}", "policy.prices", "not supported yet", "leave the key out", None),
+        (POLICY + "prices: {air-8: 5}}", "policy.prices.air-8", "unknown key", "systems, pods, energy", None),
         (POLICY + "hbm: labels}", "policy.hbm", "not one of", "label, driver", "label"),
         (POLICY + "mixed_pods: yes}", "policy.mixed_pods", "neither true nor false", "true", None),
         (POLICY + "spare_systems: 9999999}", "policy.spare_systems", "absurdly large", "1,000,000", None),
@@ -247,7 +246,7 @@ def test_all_problems_of_a_file_at_once(fake_catalog: Any) -> None:
     text = (
         "name: a\nclasses:\n- {name: c, model: dense-8b, context: 4096, concurrency: 1}\n"
         "- {name: c, model: dense-7b, context: 500k, concurrency: -1}\n"
-        "sites: [{name: s, pod: podo, powr: 1}]\nsite: {}\npolicy: {systems: [x], objective: [cost]}\n"
+        "sites: [{name: s, pod: podo, powr: 1}]\nsite: {}\npolicy: {systems: [x], objective: [costs]}\n"
     )
     assert [(problem.line, problem.path) for problem in problems(text, fake_catalog)] == [
         (3, "classes[0].model"),

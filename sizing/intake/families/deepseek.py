@@ -3,12 +3,14 @@
 Keys that speak of KV heads or of a head dimension mean nothing here: the cache is the latent (kv_rules 2.2).
 """
 
+from dataclasses import replace
 from typing import Any
 
 from sizing.intake.configuration import Configuration
 from sizing.intake.families.mixture import (
     Expertise,
     Which,
+    all_but_first,
     counted_shared,
     deepseek_moe,
     feed_forwards,
@@ -18,6 +20,7 @@ from sizing.intake.families.mixture import (
 from sizing.intake.families.pieces import HEADS, HIDDEN, experts, has_experts, mlp, model, mtp_count
 from sizing.intake.parts import Family, Layer, Parts
 from sizing.sequence.compressed import CompressedAttention
+from sizing.sequence.feed_forward import Experts
 from sizing.sequence.latent import LatentAttention, SparseLatentAttention
 from sizing.sequence.tensors import Role, copied
 
@@ -57,12 +60,17 @@ def deepseek_v3(config: Configuration) -> Parts:
 
 def glm4_moe_lite(config: Configuration) -> Parts:
     """GLM-4.7-Flash: the same with the first layer dense unless `mlp_layer_types` says otherwise."""
-    stated = config.has("mlp_layer_types", "first_k_dense_replace")
-    return _latent_model(config, counted_shared, mtp_repeats=True, which=from_first if stated else _all_but_first)
+    return _latent_model(config, counted_shared, mtp_repeats=True, which=all_but_first)
 
 
-def _all_but_first(_: Configuration, layers: int) -> frozenset[int]:
-    return frozenset(range(1, layers))
+def axk1(config: Configuration) -> Parts:
+    """A.X K1: DeepSeek-V3 with a norm behind the experts."""
+    parts = _latent_model(config, counted_shared, mtp_repeats=True, which=all_but_first)
+    routed = [isinstance(layer.feed_forward, Experts) for layer in parts.layers]
+    layers = tuple(
+        replace(layer, norms=layer.norms + behind) for layer, behind in zip(parts.layers, routed, strict=True)
+    )
+    return replace(parts, layers=layers)
 
 
 def _no_layers(_config: Configuration, _layers: int) -> frozenset[int]:
@@ -125,7 +133,7 @@ def index_owners(config: Configuration, layers: int) -> list[bool]:
     stated = [name == "full" for name in named[:layers]]
     keys = ("index_topk_pattern", "index_topk_freq", "index_skip_topk_offset")
     if any(key in config.tree and config.tree[key] is not None for key in keys) and stated != owners:
-        config.refuse("contradicts index_topk_pattern, index_topk_freq and index_skip_topk_offset", "indexer_types")
+        config.contradict("contradicts index_topk_pattern, index_topk_freq and index_skip_topk_offset", "indexer_types")
     return stated
 
 

@@ -4,7 +4,7 @@ Weights as in transformers 5.24 `models/*/modeling_*.py`; files of remote code b
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sizing.intake.configuration import Configuration
 from sizing.intake.families.pieces import (
@@ -49,8 +49,8 @@ def key(name: str, default: bool = False) -> Asks:
     return lambda config: config.flag(name, default)
 
 
-def no_norm(_: Heads) -> int:
-    """Queries and keys as they are."""
+def nothing(_: Heads) -> int:
+    """No weights."""
     return 0
 
 
@@ -64,9 +64,14 @@ def per_width(cut: Heads) -> int:
     return (cut.query + cut.kv) * cut.dim
 
 
+def whole_width(cut: Heads) -> int:
+    """The width of all query heads."""
+    return cut.query * cut.dim
+
+
 def when(name: str, width: Width, default: bool = False) -> Callable[[Configuration], Width]:
     """A query and key norm that the file switches on."""
-    return lambda config: width if config.flag(name, default) else no_norm
+    return lambda config: width if config.flag(name, default) else nothing
 
 
 def fixed(width: Width) -> Callable[[Configuration], Width]:
@@ -74,15 +79,15 @@ def fixed(width: Width) -> Callable[[Configuration], Width]:
     return lambda _: width
 
 
-NO_QK_NORM = fixed(no_norm)
+NO_QK_NORM = fixed(nothing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
     """In what a decoder differs from Llama.
 
-    `norm` is 1 for a norm of weights alone, 2 for one with a bias, 0 for one without either. `slides` gives the type
-    of a layer where the file has no `layer_types`.
+    `norm` is 1 for a norm of weights alone, 2 for one with a bias, 0 for one without either. `gate` is the width of a
+    gate on the attention's output. `slides` gives the type of a layer where the file has no `layer_types`.
     """
 
     norm: int = 1
@@ -94,6 +99,8 @@ class Style:
     mlp_bias: Asks = no
     head_bias: Asks = no
     qk_norm: Callable[[Configuration], Width] = NO_QK_NORM
+    gate: Width = nothing
+    sinks: bool = False
     tied: bool = False
     slides: Callable[[Configuration], TypeRule] = lambda _: always(FULL)
 
@@ -102,11 +109,16 @@ def self_attentions(config: Configuration, style: Style, cut: Heads, layers: int
     """One layer each with its attention; the feed-forward is still to come."""
     types = layer_types(config, layers, style.slides(config))
     qk_norm, norms = style.qk_norm(config), style.norms * style.norm
-    biases = {"qkv_bias": style.qkv_bias(config), "output_bias": style.output_bias(config)}
+    rest = {
+        "qkv_bias": style.qkv_bias(config),
+        "output_bias": style.output_bias(config),
+        "sinks": style.sinks,
+    }
     found = []
     for window, override in zip(windows(config, types), overrides(config, layers), strict=True):
         mine = recut(cut, override)
-        found.append(Layer(attention(window, mine, qk_norm=qk_norm(mine), **biases), norms=norms))
+        mixer = attention(window, mine, qk_norm=qk_norm(mine), gate_width=style.gate(mine), **rest)
+        found.append(Layer(mixer, norms=norms))
     return found
 
 
@@ -165,7 +177,16 @@ def slides_on_even(config: Configuration) -> TypeRule:
     return lambda layer: FULL if layer % 2 or window_of(config) is None else SLIDING
 
 
-ALL_BIASES = key("use_bias", True)
+def slides_globally(config: Configuration) -> TypeRule:
+    """Every `global_attn_every_n_layers`-th layer attends to all (AFMoE)."""
+    return every(config.count_or(4, "global_attn_every_n_layers", least=1))
+
+
+def first_of(period: int) -> Callable[[Configuration], TypeRule]:
+    """The first of so many layers attends to all, the others slide (Granite with windows)."""
+    return lambda _: lambda layer: SLIDING if layer % period else FULL
+
+
 LLAMA = Style(qkv_bias=key("attention_bias"), output_bias=key("attention_bias"), mlp_bias=key("mlp_bias"), norms=2)
 LAYER_NORM = Style(norm=2, gated=False, qkv_bias=yes, output_bias=yes, mlp_bias=yes)
 
@@ -396,3 +417,8 @@ def apertus(config: Configuration) -> Parts:
 def per_head_biased(cut: Heads) -> int:
     """Norms of the head dimension with a bias each."""
     return 4 * cut.dim
+
+
+def hyperclovax(config: Configuration) -> Parts:
+    """HyperCLOVA X: Llama, with norms behind attention and MLP too unless `use_post_norm` is off."""
+    return decoder(replace(LLAMA, norms=4 if config.flag("use_post_norm", True) else 2))(config)

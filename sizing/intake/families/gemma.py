@@ -57,11 +57,13 @@ def shares_from(config: Configuration, types: list[str]) -> int:
     layers = len(types)
     count = config.count_or(0, "num_kv_shared_layers")
     if count >= layers:
-        config.refuse("leaves no layer with a cache of its own", "num_kv_shared_layers", count, f"less than {layers}")
+        config.contradict(
+            "leaves no layer with a cache of its own", "num_kv_shared_layers", count, f"less than {layers}"
+        )
         return layers
     orphans = set(types[layers - count :]) - set(types[: layers - count])
     if orphans:
-        config.refuse("leaves layers without one of their type to share with", "num_kv_shared_layers", count)
+        config.contradict("leaves layers without one of their type to share with", "num_kv_shared_layers", count)
     return layers - count
 
 

@@ -69,7 +69,7 @@ def mamba2(config: Configuration) -> Parts:
     )
     inner = config.count_or(2, "expand", least=1) * hidden
     if kind.inner != inner:
-        config.refuse(
+        config.contradict(
             f"{kind.heads} heads of {kind.head_dim} are not the {inner} channels that expand says", "num_heads"
         )
     return model(config, [Layer(kind, norms=1)] * layers)
@@ -109,7 +109,7 @@ def mamba2_of(config: Configuration, hidden: int, gated_norm: bool = True) -> Ma
     count = config.count("mamba_n_heads")
     dim = expanded // count if config.raw("mamba_d_head") == "auto" else config.count("mamba_d_head")
     if count * dim != expanded:
-        config.refuse(f"{count} heads of {dim} are not the {expanded} channels of the layer", "mamba_n_heads")
+        config.contradict(f"{count} heads of {dim} are not the {expanded} channels of the layer", "mamba_n_heads")
     return Mamba2(
         heads=count,
         head_dim=dim,
@@ -184,7 +184,7 @@ def nemotron_h(config: Configuration) -> Parts:
         config.refuse("is missing", "hybrid_override_pattern", accepted="it or layers_block_type")
     stated = config.optional("num_hidden_layers")
     if stated is not None and names and stated != len(names):
-        config.refuse(f"the pattern has {len(names)} layers", "num_hidden_layers", stated, str(len(names)))
+        config.contradict(f"the pattern has {len(names)} layers", "num_hidden_layers", stated, str(len(names)))
     parts = {name: _nemotron_layer(config, hidden, name) for name in dict.fromkeys(names)}
     drafts = _nemotron_pattern(config, "mtp_hybrid_override_pattern", "mtp_layers_block_type")
     count = mtp_count(config)
@@ -268,7 +268,7 @@ def zamba2(config: Configuration) -> Parts:
         config.refuse("is missing", "layers_block_type", accepted="it or hybrid_layer_ids")
     stated = None if names is None else frozenset(index for index, name in enumerate(names) if name == "hybrid")
     if stated is not None and listed is not None and stated != listed:
-        config.refuse("contradicts layers_block_type", "hybrid_layer_ids")
+        config.contradict("contradicts layers_block_type", "hybrid_layer_ids")
     uses = stated if stated is not None else listed or frozenset()
     full = FullAttention(**cut.fields, own_weights=False)
     back = Tensors(Role.ATTENTION, hidden * hidden)

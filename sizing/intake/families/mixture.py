@@ -53,6 +53,17 @@ def from_first(config: Configuration, layers: int) -> frozenset[int]:
     return frozenset(layer for layer in range(first, layers) if layer % step == 0)
 
 
+def after_dense(config: Configuration, layers: int) -> frozenset[int]:
+    """All but the first `num_dense_layers`."""
+    return frozenset(range(config.count_or(0, "num_dense_layers"), layers))
+
+
+def all_but_first(config: Configuration, layers: int) -> frozenset[int]:
+    """As the file says, and where it says nothing all but the first layer."""
+    stated = config.has("mlp_layer_types", "moe_layer_freq", "first_k_dense_replace")
+    return from_first(config, layers) if stated else frozenset(range(1, layers))
+
+
 def by_step(config: Configuration, layers: int) -> frozenset[int]:
     """Every `decoder_sparse_step`-th layer, but not those in `mlp_only_layers` (Qwen)."""
     dense = config.indices("mlp_only_layers", layers) or frozenset()

@@ -50,7 +50,7 @@ def _attention(config: Configuration, query: int, dim: int) -> AttentionKind:
         return NoAttention(linear=not config.flag("no_op"))
     group = config.count("n_heads_in_group")
     if query % group:
-        config.refuse(f"{query} query heads are no multiple of it", "n_heads_in_group", group)
+        config.contradict(f"{query} query heads are no multiple of it", "n_heads_in_group", group)
     kv = max(1, query // group)
     check_heads(config, query, kv)
     return FullAttention(query_heads=query, kv_heads=kv, head_dim=dim)

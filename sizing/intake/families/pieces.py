@@ -70,7 +70,9 @@ def heads(config: Configuration, hidden: int, *, kv: int | None = None) -> Heads
     dim = config.optional(*HEAD_DIM)
     if dim is None:
         if hidden % query:
-            config.refuse(f"{hidden} is no multiple of {query} heads, and no head_dim says how wide one is", HEADS[0])
+            config.contradict(
+                f"{hidden} is no multiple of {query} heads, and no head_dim says how wide one is", HEADS[0]
+            )
         dim = max(1, hidden // query)
     check_heads(config, query, kv_heads)
     return Heads(query, kv_heads, dim)
@@ -113,7 +115,7 @@ def recut(cut: Heads, override: Configuration | None) -> Heads:
 def check_heads(config: Configuration, query: int, kv: int, key: str = KV_HEADS[0]) -> None:
     """Note a number of KV heads that does not divide the query heads."""
     if query % kv:
-        config.refuse(
+        config.contradict(
             f"{query} query heads cannot share {kv} KV heads", key, kv, "KV heads that divide the query heads"
         )
 
@@ -176,7 +178,7 @@ def experts(config: Configuration, **fields: Any) -> Experts:
     active = fields.pop("active_experts", None) or config.count(*TOP_K)
     width = fields.pop("intermediate", None) or config.count(*EXPERT_WIDTH)
     if active > count:
-        config.refuse(f"{active} experts a token of {count}", TOP_K[0], active, "at most as many as there are")
+        config.contradict(f"{active} experts a token of {count}", TOP_K[0], active, "at most as many as there are")
     return Experts(experts=count, active_experts=active, intermediate=width, **fields)
 
 

@@ -4,7 +4,14 @@ from typing import Any
 
 from sizing.intake.configuration import Configuration
 from sizing.intake.families.dense import slides_late, slides_on_even
-from sizing.intake.families.mixture import counted_shared, feed_forwards, from_first, gpt_oss_experts, mtp_outer
+from sizing.intake.families.mixture import (
+    by_step,
+    counted_shared,
+    feed_forwards,
+    from_first,
+    gpt_oss_experts,
+    mtp_outer,
+)
 from sizing.intake.families.pieces import (
     FULL,
     HEADS,
@@ -206,3 +213,31 @@ def bailing(config: Configuration) -> Parts:
     found = [Layer(kind, width) for width in inner]
     count = mtp_count(config)
     return model(config, found, mtp=found[-1:] * count, mtp_extra=mtp_outer(config, hidden, False) * count)
+
+
+def laguna(config: Configuration) -> Parts:
+    """Laguna: `num_attention_heads_per_layer` may differ, a gate per head or per element, a shared expert."""
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    usual = heads(config, hidden)
+    queries = config.counts("num_attention_heads_per_layer", layers) or [usual.query] * layers
+    gating = config.raw("gating")
+    per_element = isinstance(gating, str) and gating.replace("_", "-") == "per-element"
+    bias = config.flag("attention_bias")
+    inner = feed_forwards(config, layers, _laguna_experts, _laguna_layers)
+    types = layer_types(config, layers, always(FULL))
+    found = []
+    for query, window, width in zip(queries, windows(config, types), inner, strict=True):
+        cut = Heads(max(1, query), usual.kv, usual.dim)
+        check_heads(config, cut.query, cut.kv, "num_attention_heads_per_layer")
+        gate = 0 if gating is False else cut.query * (cut.dim if per_element else 1)
+        mixer = attention(window, cut, qk_norm=2 * cut.dim, gate_width=gate, qkv_bias=bias, output_bias=bias)
+        found.append(Layer(mixer, width))
+    return model(config, found)
+
+
+def _laguna_experts(config: Configuration) -> FeedForward:
+    return experts(config, shared_intermediate=config.count_or(0, "shared_expert_intermediate_size"), router_bias=True)
+
+
+def _laguna_layers(config: Configuration, layers: int) -> frozenset[int]:
+    return from_first(config, layers) if config.has("mlp_layer_types") else by_step(config, layers)

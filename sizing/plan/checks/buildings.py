@@ -11,6 +11,7 @@ from sizing.facility.site import Site
 from sizing.facility.system import System
 from sizing.plan.checks.case import Case, unequal
 from sizing.plan.plan import FilledPods, Limit
+from sizing.request.candidates import refusal
 
 OfSystem = Callable[[System], Fraction | None]
 ZERO = Fraction(0)
@@ -21,6 +22,26 @@ def systems_stand_in_pods(case: Case) -> Iterator[str]:
     bought, standing = dict(case.plan.systems), case.standing()
     for name in sorted(bought.keys() | standing):
         yield from unequal(f"systems {name!r}", bought.get(name, 0), standing[name])
+
+
+def installed_stands(case: Case) -> Iterator[str]:
+    """What a site has installed stays where it is."""
+    for name, site in sorted(case.sites.items()):
+        for kind, count in site.installed_systems.items():
+            if case.bought(name)[kind] < 0:
+                yield f"site {name!r}: {count} {kind} are installed, the plan has {case.standing(name)[kind]}"
+        if case.bought_pods(name) < 0:
+            pods = case.bought_pods(name) + site.installed_pods
+            yield f"site {name!r}: {site.installed_pods} Pods are installed, the plan has {pods}"
+
+
+def only_candidates_are_bought(case: Case) -> Iterator[str]:
+    """What is only there because it is installed is not bought."""
+    for name, site in sorted(case.sites.items()):
+        for kind, count in case.bought(name).items():
+            why = refusal(case.systems[kind], site, case.request.policy) if count > 0 else None
+            if why is not None:
+                yield f"site {name!r}: {count} {kind} are bought, yet {why}"
 
 
 def fills_fit_pods(case: Case) -> Iterator[str]:
@@ -116,7 +137,7 @@ def _site_limits(case: Case) -> tuple[_SiteLimit, ...]:
 
 
 def _limits(case: Case) -> Iterator[Limit]:
-    """All limits anew; one whose use is unknown is left out.
+    """All limits anew; one whose use is unknown is left out. Sites count what stands there, supply what is bought.
 
     A limit binds where not even the least further purchase still fits: one system of a kind in the plan, or, where
     systems take nothing of it, one Pod.
@@ -138,8 +159,9 @@ def _limits(case: Case) -> Iterator[Limit]:
             yield Limit(limit.name, name, used, None if granted is None else Fraction(granted), limit.unit, binding)
     for name, most in sorted(case.request.policy.supply.items()):
         if name in case.systems:
-            count = case.standing()[name]
-            yield Limit(f"supply:{name}", None, Fraction(count), Fraction(most), "systems", 0 < count >= most)
+            count = case.bought()[name]
+            binding = case.standing()[name] > 0 and count >= most
+            yield Limit(f"supply:{name}", None, Fraction(count), Fraction(most), "systems", binding)
 
 
 def _taken(of_system: OfSystem, systems: list[tuple[System, int]]) -> Fraction | None:

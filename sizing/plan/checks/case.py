@@ -92,6 +92,20 @@ class Case:
                     standing[system] += filled.count * count
         return standing
 
+    def bought(self, site: str | None = None) -> Counter[str]:
+        """What stands beyond what is installed, by kind, at one site or over all; below 0 where that is not all there."""
+        bought = self.standing(site)
+        for place in self.sites.values():
+            if site in (None, place.name):
+                bought.subtract(place.installed_systems)
+        return bought
+
+    def bought_pods(self, site: str | None = None) -> int:
+        """Pods beyond those that are installed, likewise."""
+        places = [place for place in self.sites.values() if site in (None, place.name)]
+        pods = sum(filled.count for filled in self.plan.pods if site in (None, filled.site))
+        return pods - sum(place.installed_pods for place in places)
+
     def stands(self) -> Iterator[tuple[str, int, str, int]]:
         """(site, Pod, kind, systems of it); Pods are counted from 1 within their site, in the order of the plan."""
         pods: Counter[str] = Counter()

@@ -55,15 +55,13 @@ def replicas_are_placed(case: Case) -> Iterator[str]:
 
 
 def spare_systems_are_empty(case: Case) -> Iterator[str]:
-    """Of every kind that is used, so many systems as the policy keeps spare hold no replica."""
+    """Of every kind that is bought or used, so many systems as the policy keeps spare hold no replica."""
     spare = case.request.policy.spare_systems
     at_work = {domain[:4] for box in case.plan.placement if box.replicas for domain in _domains(box)}
     working = Counter(kind for _, _, kind, _ in at_work)
-    bought: Counter[str] = Counter()
-    for _, _, kind, count in case.stands():
-        bought[kind] += count
-    for kind, count in sorted(bought.items()):
-        if count - working[kind] < spare:
+    bought = case.bought()
+    for kind, count in sorted(case.standing().items()):
+        if count - working[kind] < spare and (working[kind] or bought[kind] > 0):
             yield f"{count - working[kind]} of {count} {kind} stand spare, {spare} are asked for"
 
 

@@ -1,27 +1,33 @@
-"""What a plan says of itself in sum: totals, tokens, memory to the byte, stages and status."""
+"""What a plan says of itself in sum: totals, tokens, memory to the byte."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import fields
 from fractions import Fraction
 from math import floor
 
 from sizing.facility.loads import liquid_kw, nameplate_kw
 from sizing.plan.checks.case import Case, gpus_of_replica, unequal
-from sizing.plan.plan import Memory, PlannedDeployment, Status, TokenCount, Totals
+from sizing.plan.checks.costs import cost
+from sizing.plan.plan import Memory, PlannedDeployment, TokenCount, Totals
 
 ZERO = Fraction(0)
 
 
 def totals_add_up(case: Case) -> Iterator[str]:
-    """Counts, slots, kW and heat of what is bought; nothing has a price yet.
+    """Counts, slots, kW and heat of all that stands; the cost of what is bought.
 
-    A slot is stranded where a Pod's fill leaves it empty, free where a system of the fill may still come.
+    A slot is stranded where a Pod's fill leaves it empty, free where a system may still come: one of the fill, or any
+    where the Pod is empty.
     """
     systems = [(case.systems[name], count) for name, count in case.standing().items()]
     pods = case.plan.pods
     gpus = sum(system.gpus * count for system, count in systems)
     slots = sum(filled.count * case.sites[filled.site].pod.gpu_slots.value for filled in pods)
     full = sum(filled.count * case.systems[name].gpus * count for filled in pods for name, count in filled.fill.systems)
+    full += sum(
+        filled.count * case.sites[filled.site].pod.gpu_slots.value for filled in pods if not filled.fill.systems
+    )
+    high, low = cost(case)
     nameplate = sum(((nameplate_kw(system) or ZERO) * count for system, count in systems), ZERO)
     liquid = sum(((liquid_kw(system) or ZERO) * count for system, count in systems), ZERO)
     split_is_known = all(liquid_kw(system) is not None for system, _ in systems)
@@ -39,6 +45,8 @@ def totals_add_up(case: Case) -> Iterator[str]:
         balance_kw=sum((filled.fill.balance.kw * filled.count for filled in pods), ZERO),
         balance_liquid_kw=sum((filled.fill.balance.liquid_kw * filled.count for filled in pods), ZERO),
         balance_air_kw=sum((filled.fill.balance.air_kw * filled.count for filled in pods), ZERO),
+        cost_usd=high,
+        cost_low_usd=low,
     )
     for field in fields(Totals):
         yield from unequal(f"totals: {field.name}", getattr(case.plan.totals, field.name), getattr(found, field.name))
@@ -96,32 +104,6 @@ def _spare_tokens(planned: PlannedDeployment, case: Case) -> int:
     return sum(each.pattern.count * floor(each.free_bytes / per_token) for each in case.contents(planned))
 
 
-def stages_are_reached(case: Case) -> Iterator[str]:
-    """The stages that the policy lists, in its order, each at the value that the plan really has."""
-    told = ", ".join(stage.stage for stage in case.plan.stages)
-    yield from unequal("stages", told, ", ".join(case.request.policy.objective))
-    for stage in case.plan.stages:
-        if stage.stage in STAGES:
-            value, unit = STAGES[stage.stage]
-            yield from unequal(f"stage {stage.stage}", stage.value, value(case))
-            yield from unequal(f"stage {stage.stage}: unit", stage.unit, unit)
-        else:
-            yield f"stage {stage.stage!r} cannot be checked"
-
-
-def status_is_earned(case: Case) -> Iterator[str]:
-    """Optimal means that every stage meets its bound; after one that does not, bounds are conditional."""
-    proven = True
-    for stage in case.plan.stages:
-        if stage.bound is not None and stage.bound > stage.value:
-            yield f"stage {stage.stage}: the bound {stage.bound:,} is above the value {stage.value:,}"
-        if stage.conditional == proven:
-            told = "conditional, yet all before are proven" if proven else "unconditional, yet one before is open"
-            yield f"stage {stage.stage}: its bound is told {told}"
-        proven = proven and stage.bound == stage.value
-    yield from unequal("status", case.plan.status, Status.OPTIMAL if proven else Status.FEASIBLE)
-
-
 def request_is_repeated(case: Case) -> Iterator[str]:
     """What the request rejected and assumed is told with the plan."""
     for rejection in case.request.rejected:
@@ -130,52 +112,3 @@ def request_is_repeated(case: Case) -> Iterator[str]:
     for assumption in case.request.assumptions:
         if assumption not in case.plan.assumptions:
             yield f"the plan does not tell an assumption: {assumption}"
-
-
-def _pods(case: Case) -> int:
-    return sum(filled.count for filled in case.plan.pods)
-
-
-def _kinds(case: Case) -> int:
-    return len(case.standing())
-
-
-def _power(case: Case) -> Fraction:
-    """Installed nameplate, always (decision 5), in tenths of a kW."""
-    systems = case.standing().items()
-    return sum((10 * count * (nameplate_kw(case.systems[name]) or ZERO) for name, count in systems), ZERO)
-
-
-def _gpus(case: Case) -> int:
-    return sum(case.systems[name].gpus * count for name, count in case.standing().items())
-
-
-def _precision(case: Case) -> int:
-    """Steps below the best KV precision that the class accepts, in the order of its list, summed over sequences."""
-    return sum(
-        number * _step(case.deployments[name].deployment.kv_precision, case.classes[service].kv_precisions)
-        for (name, service), number in case.held().items()
-    )
-
-
-def _weight_precision(case: Case) -> int:
-    """Likewise for the weight precision."""
-    return sum(
-        number * _step(case.deployments[name].deployment.weights, case.classes[service].weights)
-        for (name, service), number in case.held().items()
-    )
-
-
-def _step(used: object, accepted: Sequence[object]) -> int:
-    """0 for the best; what is not accepted is another check's finding."""
-    return accepted.index(used) if used in accepted else 0
-
-
-STAGES: Mapping[str, tuple[Callable[[Case], int | Fraction], str]] = {
-    "pods": (_pods, "Pods"),
-    "system_kinds": (_kinds, "kinds"),
-    "power": (_power, "0.1 kW"),
-    "gpus": (_gpus, "GPUs"),
-    "precision": (_precision, "sequence steps"),
-    "weight_precision": (_weight_precision, "sequence steps"),
-}

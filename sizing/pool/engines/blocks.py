@@ -34,7 +34,7 @@ class Unit:
     """Equal layers: the streams of one layer with the bits of a row of each.
 
     `bits` are those of one position on one GPU, of all streams and what they are filled up by; for a state those of
-    the whole state. `keep`, `spare` and `block` are as in `Stored`, `split` where its positions are split.
+    the whole state. `keep`, `spare`, `block` and `split` are as in `Stored`.
     """
 
     layers: int
@@ -72,7 +72,7 @@ class Unit:
                 keep=self.keep,
                 block=self.block,
                 spare_blocks=self.spare,
-                split=self.split if stream.split and self.keep.most is None else 1,
+                split=self.split if self.keep.most is None else 1,
                 phantom=self.phantom,
             )
             for stream, bits in self.streams

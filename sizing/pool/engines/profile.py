@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from sizing.pool.budget import PoolBudget, pool_budget
+from sizing.pool.budget import PoolBudget
 from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
-from sizing.pool.storage import IdealStorage
 from sizing.sequence.attention import Storage
 from sizing.sequence.model import ModelShape
 from sizing.sequence.weights import WeightBytes
@@ -19,40 +18,12 @@ from sizing.sequence.weights import WeightBytes
 IDEAL = "ideal"
 
 
-class Engine(Protocol):
-    """A profile by name. Both answers hold for every GPU of a pool alike."""
-
-    @property
-    def name(self) -> str: ...
-
-    def storage(self, model: ModelShape, precision: KvPrecision) -> Storage:
-        """How the cache of `model` is stored at a precision."""
-        ...
-
-    def budget(
-        self, hbm_bytes: int, model: ModelShape, weights: WeightBytes, precision: KvPrecision, layout: Layout
-    ) -> PoolBudget:
-        """What one pool of `layout.tp` GPUs of `hbm_bytes` each has left for the cache."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class IdealEngine:
-    """Flat bits per element, and a reserve as a share of HBM beside one copy of the weights."""
+class Memory:
+    """One GPU as an engine finds it: the bytes that count (by label, or as the driver reports them), and its vendor."""
 
-    reserve: Fraction
-
-    @property
-    def name(self) -> str:
-        return IDEAL
-
-    def storage(self, model: ModelShape, precision: KvPrecision) -> IdealStorage:
-        return IdealStorage(precision.bits.value)
-
-    def budget(
-        self, hbm_bytes: int, model: ModelShape, weights: WeightBytes, precision: KvPrecision, layout: Layout
-    ) -> PoolBudget:
-        return pool_budget(hbm_bytes, self.reserve, weights, layout)
+    hbm_bytes: int
+    vendor: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +31,8 @@ class Start:
     """How an engine is started, where it is not by default. Tokens and sequences are whole, the share is of memory.
 
     `longest` is the longest sequence that it accepts (the model's limit by default), `batched_tokens` the most tokens
-    of one step, `sequences` the most that run together, `element_bytes` the width of an activation.
+    of one step, `sequences` the most that run together, `element_bytes` the width of an activation, `state_copies` the
+    recurrent states that are kept of one sequence.
     """
 
     utilisation: Fraction | None = None
@@ -69,6 +41,7 @@ class Start:
     sequences: int | None = None
     element_bytes: int = 2
     graphs_inside: bool | None = None
+    state_copies: int | None = None
 
 
 AS_SHIPPED = Start()
@@ -96,3 +69,65 @@ class Outside:
     def taken(self) -> int:
         """What an engine subtracts from the memory that it may use, beside the weights."""
         return self.activations + self.non_torch + self.graphs
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What an engine prints of its cache when it has started.
+
+    `tokens` are counted as that version counts them, and `concurrency` is how many of the longest sequences fit (None
+    where it is not printed). `token_bytes` is what the memory of one GPU divided by `tokens` comes to.
+    """
+
+    tokens: int
+    concurrency: Fraction | None
+    token_bytes: Fraction
+
+
+class Engine(Protocol):
+    """A profile by name. All answers hold for every GPU of a pool alike."""
+
+    @property
+    def name(self) -> str: ...
+
+    def hbm_bytes(self, visible_bytes: int | None, free_bytes: int | None) -> int | None:
+        """What the driver reports of a GPU of which a process sees or finds free so much; None where neither helps."""
+        ...
+
+    def storage(self, model: ModelShape, precision: KvPrecision) -> Storage:
+        """How the cache of `model` is stored at a precision while sequences are decoded."""
+        ...
+
+    def outside(
+        self, memory: Memory, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED
+    ) -> Outside:
+        """What one GPU has beside weights and cache."""
+        ...
+
+    def loaded(self, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED) -> int:
+        """Bytes of weights on all GPUs of a pool."""
+        ...
+
+    def budget(
+        self,
+        memory: Memory,
+        model: ModelShape,
+        weights: WeightBytes,
+        precision: KvPrecision,
+        layout: Layout,
+        start: Start = AS_SHIPPED,
+    ) -> PoolBudget:
+        """What one pool of `layout.tp` GPUs has left for the cache."""
+        ...
+
+    def printed(
+        self,
+        memory: Memory,
+        model: ModelShape,
+        precision: KvPrecision,
+        layout: Layout,
+        cache_bytes: int,
+        start: Start = AS_SHIPPED,
+    ) -> Printed:
+        """What is printed where one GPU has `cache_bytes` for the cache."""
+        ...

@@ -11,11 +11,17 @@ from fractions import Fraction
 from math import ceil
 
 from sizing.pool.budget import PoolBudget
+from sizing.pool.engines.activations import (
+    expert_bytes,
+    forward_bytes,
+    hidden_bytes,
+    indexer_bytes,
+    sampling_bytes,
+)
 from sizing.pool.engines.blocks import Pool, Unit, pool_of
 from sizing.pool.engines.loaded import loaded_bytes
 from sizing.pool.engines.packed import packed_pool
-from sizing.pool.engines.profile import AS_SHIPPED, Outside, Start
-from sizing.pool.engines.widths import expert_widths, sparse_latent, widest_mlp
+from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Start
 from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
 from sizing.pool.storage import FP8_ROWS, NVFP4_ROWS, RowStorage, per_head
@@ -27,10 +33,6 @@ from sizing.sequence.sharding import Sharding
 from sizing.sequence.streams import ALL, CacheRole, Keep, Stored
 from sizing.sequence.weights import WeightBytes
 
-LOGITS_BYTES_MOST = 512 * 2**20  # VLLM_SPARSE_INDEXER_MAX_LOGITS_MB
-LATENT_ROWS = 5  # rows of the workspace of sparse latents for each token of the longest sequence
-INDEX_ROWS = 40  # and of index keys of 132 bytes
-INDEX_ROW_BYTES = 132
 CHUNKED_FROM = 32_768  # without the scheduler of version 1, longer prompts are cut into chunks
 CHUNK = 2_048
 ROWS = {
@@ -90,7 +92,7 @@ class BlockStorage(RowStorage):
                 keep=keep,
                 block=block,
                 spare=spare,
-                split=sharding.dcp,
+                split=sharding.dcp if first.split else 1,  # index keys with their latents
                 is_latent=first.role in (CacheRole.LATENT, CacheRole.SPARSE_LATENT),
             )
         ]
@@ -119,8 +121,10 @@ class VllmEngine:
     `hidden_bytes` is what the driver keeps of the memory that it reports. `logit_bytes` are taken for every logit of
     the sampler beside the logit itself, `base_bytes` beside all that the rules name. `non_torch_bytes` are taken by one
     GPU alone, `non_torch_bytes_in_group` by one of several. Graphs take `graph_bytes` and `graph_bytes_per_layer`, of
-    what the cache may have where `graphs_inside`. `steps_in_flight` steps run at once. `whole_prompts` is the time
-    before chunked prefill: one step holds a whole prompt.
+    what the cache may have where `graphs_inside`. `steps_in_flight` steps run at once. Buffers of experts stay while
+    others come and go where `buffers_stay`. `whole_prompts` is the time before chunked prefill: one step holds a whole
+    prompt. `prints_concurrency`: the tokens that a log prints are concurrency x longest sequence, and not blocks /
+    groups x tokens of a block.
     """
 
     name: str
@@ -140,94 +144,110 @@ class VllmEngine:
     state_copies: int
     chunks_in_full: bool
     windows_in_full: bool
+    buffers_stay: bool
     whole_prompts: bool
     prints_concurrency: bool
 
-    def storage(self, model: ModelShape, precision: KvPrecision) -> BlockStorage:
-        return self.storage_in_flight(precision, 1)
+    def hbm_bytes(self, visible_bytes: int | None, free_bytes: int | None) -> int | None:
+        return None if visible_bytes is None else visible_bytes + self.hidden_bytes
 
-    def storage_in_flight(self, precision: KvPrecision, tokens: int) -> BlockStorage:
-        """Storage while so many `tokens` of running steps are in flight for one sequence, as at the start."""
+    def storage(self, model: ModelShape, precision: KvPrecision) -> BlockStorage:
+        return self._storage(precision, 1, self.state_copies)
+
+    def _storage(self, precision: KvPrecision, in_flight: int, state_copies: int) -> BlockStorage:
         return BlockStorage(
             bits=precision.bits.value,
             rows=ROWS.get(precision.name, {}),
             block=self.block,
             sparse_block=self.sparse_block,
-            in_flight=tokens,
-            state_copies=self.state_copies,
+            in_flight=in_flight,
+            state_copies=state_copies,
             chunks_in_full=self.chunks_in_full,
             windows_in_full=self.windows_in_full,
         )
 
-    def batch(self, hbm_bytes: int, model: ModelShape, start: Start) -> tuple[int, int]:
+    def batch(self, memory: Memory, model: ModelShape, start: Start) -> tuple[int, int]:
         """(tokens, sequences) of one step."""
-        found = next(batch for batch in self.batches if hbm_bytes >= batch.least_bytes)
+        found = next(batch for batch in self.batches if memory.hbm_bytes >= batch.least_bytes)
         tokens = found.tokens
         if self.whole_prompts:
             longest = start.longest or model.context_limit
             tokens = CHUNK if longest > CHUNKED_FROM else max(longest, CHUNK)
         return start.batched_tokens or tokens, start.sequences or found.sequences
 
-    def outside(self, hbm_bytes: int, model: ModelShape, layout: Layout, start: Start = AS_SHIPPED) -> Outside:
-        """What one GPU of `hbm_bytes`, as the driver reports them, has beside weights and cache."""
-        visible = hbm_bytes - self.hidden_bytes
-        tokens, sequences = self.batch(hbm_bytes, model, start)
+    def outside(
+        self, memory: Memory, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED
+    ) -> Outside:
+        share = self.utilisation if start.utilisation is None else start.utilisation
         inside = self.graphs_inside if start.graphs_inside is None else start.graphs_inside
         graphs = self.graph_bytes + self.graph_bytes_per_layer * model.layer_count
-        share = self.utilisation if start.utilisation is None else start.utilisation
         alone = layout.gpus_per_replica == 1
         return Outside(
-            unused=hbm_bytes - ceil(share * visible),
-            activations=ceil(self._activations(model, layout, start, tokens, sequences)),
+            unused=memory.hbm_bytes - ceil(share * (memory.hbm_bytes - self.hidden_bytes)),
+            activations=ceil(self._activations(memory, model, layout, start)),
             non_torch=self.non_torch_bytes if alone else self.non_torch_bytes_in_group,
             graphs=graphs if inside else 0,
         )
 
-    def _activations(self, model: ModelShape, layout: Layout, start: Start, tokens: int, sequences: int) -> Fraction:
+    def _activations(self, memory: Memory, model: ModelShape, layout: Layout, start: Start) -> Fraction:
+        """The greater of sampling and of a layer's work, beside the buffers that stay."""
         width = start.element_bytes
-        one = tokens * model.hidden * width
-        sampler = sequences * model.vocabulary * (self.logit_bytes + width) + one
-        # gate and up projection, their product, and the layer's input, output and residual
-        forward = tokens * 3 * width * Fraction(widest_mlp(model), layout.tp) + 3 * one
-        return max(sampler, forward) + self._workspaces(model, layout, start, tokens) + self.base_bytes
+        tokens, sequences = self.batch(memory, model, start)
+        sampling = sampling_bytes(model, sequences, self.logit_bytes + width) + hidden_bytes(model, tokens, width)
+        forward = forward_bytes(model, tokens, layout.tp, width)
+        experts = expert_bytes(model, tokens, layout.tp, width)
+        busiest = max(sampling, forward) + experts if self.buffers_stay else max(sampling, forward + experts)
+        return busiest + indexer_bytes(model, start.longest or model.context_limit) + self.base_bytes
 
-    def _workspaces(self, model: ModelShape, layout: Layout, start: Start, tokens: int) -> Fraction:
-        """Buffers that stay: two for routed experts, and those of sparse latents for the longest sequence."""
-        needed = Fraction(0)
-        experts = expert_widths(model)
-        if experts is not None:
-            inner = Fraction(experts.intermediate, layout.tp)
-            widths = max(inner, Fraction(experts.hidden)) + max(2 * inner, Fraction(experts.hidden))
-            needed += tokens * experts.active * start.element_bytes * widths
-        sparse = sparse_latent(model)
-        if sparse is not None:
-            longest = start.longest or model.context_limit
-            needed += longest * (LATENT_ROWS * sparse.latent_elements * 2 + INDEX_ROWS * INDEX_ROW_BYTES)
-            needed += LOGITS_BYTES_MOST
-        return needed
+    def loaded(self, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED) -> int:
+        return loaded_bytes(model, weights, layout, start.element_bytes)
 
     def budget(
         self,
-        hbm_bytes: int,
+        memory: Memory,
         model: ModelShape,
         weights: WeightBytes,
         precision: KvPrecision,
         layout: Layout,
         start: Start = AS_SHIPPED,
     ) -> PoolBudget:
-        tokens, _ = self.batch(hbm_bytes, model, start)
-        outside = self.outside(hbm_bytes, model, layout, start)
+        """Tokens in flight are once in a pool, whatever the sequences, and counted with what is outside the cache."""
+        outside = self.outside(memory, model, weights, layout, start)
+        longest = start.longest or model.context_limit
+        steady, busy = (
+            model.sequence_bytes(longest, layout.sharding, storage)
+            for storage in (self.storage(model, precision), self._storage_at_start(memory, model, precision, start))
+        )
         return PoolBudget(
-            hbm_bytes=layout.tp * hbm_bytes,
-            reserve_bytes=layout.tp * outside.total + self._in_flight(model, precision, layout, tokens),
-            weight_bytes=loaded_bytes(model, weights, layout, start.element_bytes),
+            hbm_bytes=layout.tp * memory.hbm_bytes,
+            reserve_bytes=layout.tp * outside.total + busy - steady,
+            weight_bytes=self.loaded(model, weights, layout, start),
         )
 
-    def _in_flight(self, model: ModelShape, precision: KvPrecision, layout: Layout, tokens: int) -> int:
-        """What windows hold of the tokens of running steps, once a pool whatever the sequences."""
-        longest = model.context_limit
-        steady, busy = (
-            model.sequence_bytes(longest, layout.sharding, self.storage_in_flight(precision, held))
-            for held in (1, self.steps_in_flight * tokens)
-        )
-        return busy - steady
+    def printed(
+        self,
+        memory: Memory,
+        model: ModelShape,
+        precision: KvPrecision,
+        layout: Layout,
+        cache_bytes: int,
+        start: Start = AS_SHIPPED,
+    ) -> Printed:
+        """Whole blocks over those that the longest sequence takes, with the tokens in flight in its windows."""
+        storage = self._storage_at_start(memory, model, precision, start)
+        longest = start.longest or model.context_limit
+        pool = storage.pool(model.layers(), layout.sharding)
+        block_bytes = pool.block_bits / 8
+        blocks = cache_bytes // block_bytes
+        sequence = sum((stored.bits(longest) for stored in pool.stored), Fraction(0)) / 8 / layout.tp
+        concurrency = blocks * block_bytes / sequence
+        tokens = int(concurrency * longest)
+        if not self.prints_concurrency:
+            tokens = blocks // pool.groups * pool.block_tokens * layout.dcp
+        return Printed(tokens, concurrency, Fraction(cache_bytes, max(1, tokens)))
+
+    def _storage_at_start(
+        self, memory: Memory, model: ModelShape, precision: KvPrecision, start: Start
+    ) -> BlockStorage:
+        tokens, _ = self.batch(memory, model, start)
+        return self._storage(precision, self.steps_in_flight * tokens, start.state_copies or self.state_copies)

@@ -9,7 +9,7 @@ from sizing.program.constraints.packing import (
     pools_fit_replicas,
     replicas_fit_domains,
 )
-from sizing.program.constraints.pods import systems_fit_pods
+from sizing.program.constraints.pods import installed_pods_stand, systems_fit_pods
 from sizing.program.constraints.site import (
     air_heat_fits_site,
     liquid_heat_fits_site,
@@ -28,6 +28,7 @@ STATEMENTS: tuple[Callable[[Formulation], None], ...] = (
     domains_are_bought,
     kinds_are_counted,
     systems_fit_pods,
+    installed_pods_stand,
     pods_fit_site,
     power_fits_site,
     liquid_heat_fits_site,

@@ -48,16 +48,26 @@ def replicas_fit_domains(formulation: Formulation) -> None:
 
 
 def domains_are_bought(formulation: Formulation) -> None:
-    """`domains[s] = domains_per_system x (sum over z of systems[z,s] - spare_systems x kind_is_used[s])`."""
+    """`domains[s] = domains_per_system x (sum over z of systems[z,s] - spare_systems x kind_is_used[s])`.
+
+    Of what is installed, only as many systems work as are more than `spare_systems`; where they are fewer, they are
+    the first of those that are kept spare.
+    """
     spare = formulation.sets.request.policy.spare_systems
 
     def rule(model: Model, system: str) -> Expression:
         per_system = formulation.sets.systems[system].domains_per_system
+        working, lacking = _spare_among(formulation.sets.installed(system), spare)
         bought = [(per_system, count) for count in formulation.systems_of(system)]
-        kept_back = [(-per_system * spare, model.kind_is_used[system])] if spare else []
-        return linear([*bought, *kept_back]) == model.domains[system]
+        kept_back = [(-per_system * lacking, model.kind_is_used[system])] if lacking else []
+        return linear([*bought, *kept_back]) == model.domains[system] - per_system * working
 
     formulation.model.domains_are_bought = pyo.Constraint(list(formulation.sets.systems), rule=rule)
+
+
+def _spare_among(installed: int, spare: int) -> tuple[int, int]:
+    """(installed systems that may work, spare systems still to be bought where any is bought)."""
+    return max(0, installed - spare), max(0, spare - installed)
 
 
 def kinds_are_counted(formulation: Formulation) -> None:

@@ -1,5 +1,8 @@
 """A site's limits: Pod positions, power, heat to liquid and to air, and what can be supplied over all sites.
 
+What is installed counts against the limits of its site, and not against supply. Systems that are installed are a number
+that is taken off the limit; how Pods that are installed are filled is a variable, as for those that are bought.
+
 Where a limit may be exceeded (`slack.py`), its row says `... - step x excess <= limit`.
 """
 
@@ -54,15 +57,16 @@ def _load_fits_site(formulation: Formulation, name: str) -> pyo.Constraint:
     limited: dict[str, SiteLoad] = {}
     for site, place in sets.sites.items():
         load = next(load for load in site_loads(place, basis) if load.name == name)
-        if load.limit is not None and sets.fills[site]:
+        if load.limit is not None and (sets.fills[site] or place.installed_pods):
             limited[site] = load
 
-    def rule(model: Model, site: str) -> Expression:
+    def rule(_model: Model, site: str) -> Expression:
         load = limited[site]
         of_systems = [(known(load.of_system(system)), bought) for system, bought in formulation.systems_at(site)]
-        of_pods = [(load.of_pod(fill), model.pods[site, number]) for number, fill in enumerate(sets.fills[site])]
+        of_pods = [(load.of_pod(fill), pods) for fill, pods in formulation.fills_at(site)]
         taken = [(use, term) for use, term in (*of_systems, *of_pods) if use]
-        return linear([*taken, *_excess(formulation, name, site)]) <= float(load.limit or 0)
+        left = (load.limit or 0) - load.of_installed(sets.sites[site], sets.systems)
+        return linear([*taken, *_excess(formulation, name, site)]) <= float(left)
 
     return pyo.Constraint(list(limited), rule=rule)
 

@@ -1,0 +1,100 @@
+"""Whether fewer bits in the KV cache would do: the next KV precisions of the catalog that the GPUs support."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from sizing.advice.questions import Questions
+from sizing.plan.plan import Relaxation
+from sizing.plan.words import KV_PRECISION
+from sizing.pool.precision import KvPrecision
+from sizing.program.deployments import enumerate_options
+from sizing.program.search import Found
+from sizing.request.request import Request, ServiceClass
+
+MOST_CLASSES = 6
+"""Classes that are asked about one by one: those with the largest caches."""
+
+Allowed = Mapping[str, KvPrecision]
+"""A further KV precision by class."""
+
+
+def fewer_bits(questions: Questions) -> tuple[tuple[Relaxation, ...], ...]:
+    """For each class the next KV precision that makes the request feasible when no other class changes.
+
+    Where none does by itself, the fewest classes found that do so together, each at its fewest bits. Empty where
+    that helps nothing, or is not known to.
+    """
+    request = questions.request
+    further = {service.name: list(_further(request, service)) for service in _largest(request)}
+    lowest = {name: min(kvs, key=_bits) for name, kvs in further.items() if kvs}
+    if not lowest or not _fits(questions, lowest):
+        return ()
+    ways = [allowed for name in lowest if (allowed := _first(questions, name, further[name])) is not None]
+    if not ways and len(lowest) > 1:
+        ways = [_fewest(questions, lowest)]
+    return tuple(tuple(_relaxation(request, name, kv) for name, kv in sorted(way.items())) for way in ways)
+
+
+def _largest(request: Request) -> list[ServiceClass]:
+    """The classes with the largest caches, by tokens and elements."""
+    tokens = sorted(request.classes, key=lambda service: (-service.demand * service.context, service.name))
+    return tokens[:MOST_CLASSES]
+
+
+def _further(request: Request, service: ServiceClass) -> Iterator[KvPrecision]:
+    """In the order of the catalog: of fewer bits than the class accepts, and on the GPU of some candidate.
+
+    One that brings nothing over those before it, neither fewer bits nor further GPUs, is passed over.
+    """
+    accepted = min(kv.bits.value for kv in service.kv_precisions)
+    generations = {system.gpu.generation for system in request.candidates}
+    before: list[tuple[KvPrecision, Collection[str]]] = []
+    for kv in request.kv_precisions:
+        on = kv.generations & generations
+        if kv.bits.value >= accepted or not on:
+            continue
+        if not any(other.bits.value <= kv.bits.value and on <= set(others) for other, others in before):
+            before.append((kv, on))
+            yield kv
+
+
+def _first(questions: Questions, name: str, further: Sequence[KvPrecision]) -> Allowed | None:
+    """The first further precision of one class that suffices; whether any does is asked after the first."""
+    first, *rest = further
+    if _fits(questions, {name: first}):
+        return {name: first}
+    if not rest or not _fits(questions, {name: min(rest, key=_bits)}):
+        return None
+    return next(({name: kv} for kv in rest if _fits(questions, {name: kv})), None)
+
+
+def _fewest(questions: Questions, allowed: Allowed) -> Allowed:
+    """What is left when every class that can be spared is."""
+    for name in list(allowed):
+        rest = {other: kv for other, kv in allowed.items() if other != name}
+        if rest and _fits(questions, rest):
+            allowed = rest
+    return allowed
+
+
+def _bits(kv: KvPrecision) -> Fraction:
+    return kv.bits.value
+
+
+def _fits(questions: Questions, allowed: Allowed) -> bool:
+    request = questions.request
+    classes = tuple(
+        replace(service, kv_precisions=(*service.kv_precisions, allowed[service.name]))
+        if service.name in allowed
+        else service
+        for service in request.classes
+    )
+    asked = replace(request, classes=classes)
+    return isinstance(questions.any_plan(about=asked, among=enumerate_options(asked).candidates), Found)
+
+
+def _relaxation(request: Request, name: str, kv: KvPrecision) -> Relaxation:
+    service = next(service for service in request.classes if service.name == name)
+    accepted = ", ".join(each.name for each in service.kv_precisions)
+    return Relaxation(f"{KV_PRECISION}{name}", None, accepted, kv.name, "KV precision")
