@@ -18,6 +18,7 @@ from sizing.request.request import Request
 
 if TYPE_CHECKING:
     from sizing.plan.plan import NoPlan, Plan
+    from sizing.program.halt import Halt
 
 Progress = Callable[[str], None]
 
@@ -45,15 +46,17 @@ def solve(
     time_limit: float | None = None,
     gap: float = 0.0,
     threads: int | None = None,
+    halt: "Halt | None" = None,
     progress: Progress = lambda _text: None,
 ) -> "Plan | NoPlan":
     """The smallest facility that serves a request, checked; or why there is none.
 
-    `time_limit` in seconds; `gap` is the relative gap per stage at which a search may stop. Raises CheckFailed where
-    a finished plan does not hold.
+    `time_limit` in seconds; `gap` is the relative gap per stage at which a search may stop; `halt.ask()`, from another
+    thread or a signal, ends it with the best plan so far. Raises CheckFailed where a finished plan does not hold.
     """
     from sizing.advice.answer import answer
+    from sizing.program.halt import Halt
     from sizing.program.solver import Effort
 
     deadline = inf if time_limit is None else time.monotonic() + time_limit
-    return answer(request, Effort(deadline, gap, threads), progress)
+    return answer(request, Effort(deadline, gap, threads, halt=halt or Halt()), progress)

@@ -16,7 +16,15 @@ from docs.generate_commands import PAGE, PROGRAM, commands, contexts
 from docs.generate_readme import README, block, fenced, printed_answer
 from sizing.catalog.catalog import Catalog
 from sizing.cli.main import run
-from sizing.request.schema import ClassEntry, NamedSiteEntry, PolicyEntry, Workload
+from sizing.request.schema import (
+    ClassEntry,
+    EnergyEntry,
+    InstalledEntry,
+    NamedSiteEntry,
+    PolicyEntry,
+    PricesEntry,
+    Workload,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -163,6 +171,8 @@ def test_outputs_page_names_every_key(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_workload_page_names_every_key() -> None:
-    keys = {key for entry in (Workload, ClassEntry, NamedSiteEntry, PolicyEntry) for key in entry.model_fields}
+    site = (NamedSiteEntry, InstalledEntry)
+    policy = (PolicyEntry, PricesEntry, EnergyEntry)
+    keys = {key for entry in (Workload, ClassEntry, *site, *policy) for key in entry.model_fields}
     rows = set(re.findall(r"^\| `(\w+)` \|", (DOCS / "workload.md").read_text(encoding="utf-8"), re.MULTILINE))
     assert keys == rows

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from sizing.advice.explain import explain
 from sizing.advice.second_look import second_look
 from sizing.plan.check import check
 from sizing.plan.compose import compose
@@ -24,6 +23,8 @@ def answer(request: Request, effort: Effort, progress: Progress = lambda _text: 
     options = enumerate_options(request)
     found = search(request, options.candidates, effort, progress)
     if not isinstance(found, Found):
+        from sizing.advice.explain import explain
+
         return explain(request, options, found, effort, progress)
     plan = compose(request, found.choice, found.stages, options.rejected, reproducible=not found.stopped)
     progress("checking the plan")

@@ -35,6 +35,8 @@ def least(sets: Sets, kw_of: OfSystem) -> Least | None:
     needs = {kind: need for kind, need in _gpu_needs(sets).items() if kind in shares}
     if not needs or not all(any(service.name in need.by_bytes for need in needs.values()) for service in sets.classes):
         return None
+    if any(site.installed_systems or site.installed_pods for site in sets.request.sites):
+        return Least(0, 0, ZERO)  # what is there already may do
     if len(needs) == 1:
         ((kind, need),) = needs.items()
         system = sets.systems[kind]

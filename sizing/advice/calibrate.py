@@ -75,7 +75,7 @@ def _seen_outside(log: EngineLog, memory: Memory | None, outside: Outside | None
     if memory is not None and outside is not None and log.cache_bytes is not None:
         return memory.hbm_bytes - outside.unused - loaded - log.cache_bytes
     if log.activation_bytes is not None and log.non_torch_bytes is not None:
-        beyond = 0 if log.weight_bytes is None else log.weight_bytes - loaded
+        beyond = Fraction(0) if log.weight_bytes is None else log.weight_bytes - loaded
         return log.activation_bytes + log.non_torch_bytes + beyond
     return None
 

@@ -11,12 +11,12 @@ from sizing.advice.conflicts import Conflicts
 from sizing.advice.limits import stated_limits
 from sizing.advice.obstacles import classes_that_fit, obstacles_in_words
 from sizing.advice.partial import largest_share, less_concurrency
-from sizing.advice.precisions import fewer_bits
+from sizing.advice.precisions import other_precisions
 from sizing.advice.questions import Questions
 from sizing.advice.relaxations import WayOut, alone, together
 from sizing.facility.loads import known, site_loads
-from sizing.plan.plan import NoPlan, Partial, Plan, Relaxation, StatedLimit, Status
-from sizing.plan.words import amount_in_words, change_in_words, limit_in_words, stated_in_words
+from sizing.plan.plan import NoPlan, Plan, Relaxation, StatedLimit, Status
+from sizing.plan.words import amount_in_words, bare_amount, change_in_words, limit_in_words, stated_in_words
 from sizing.program.deployments import Options
 from sizing.program.exact import NotFound
 from sizing.program.solver import Effort
@@ -46,9 +46,10 @@ def explain(
         progress("no plan: looking for the limits that stand in the way")
         reasons, conflicts, ways = _limits_in_the_way(questions)
     progress("no plan: looking for what fits")
-    partial = _partial(questions, classes_that_fit(request, options))
-    ways.extend(fewer_bits(questions))
-    if partial is not None and len(partial.served) == len(request.classes):
+    fitting = classes_that_fit(request, options)
+    partial = largest_share(questions, fitting) if fitting else None
+    ways.extend(other_precisions(questions))
+    if partial is not None and len(fitting) == len(request.classes):
         less = less_concurrency(questions, partial)
         ways.extend([(less,)] if less else [])
     return NoPlan(
@@ -63,13 +64,6 @@ def explain(
         conflicts=conflicts,
         reproducible=not questions.stopped,
     )
-
-
-def _partial(questions: Questions, fitting: frozenset[str]) -> Partial | None:
-    """What fits of those classes that some system holds."""
-    request = questions.request
-    classes = tuple(service for service in request.classes if service.name in fitting)
-    return largest_share(questions, replace(request, classes=classes)) if classes else None
 
 
 def _limits_in_the_way(
@@ -116,7 +110,7 @@ def _needed_in_words(request: Request, way: WayOut) -> str:
         changes = " and ".join(change_in_words(request, change) for change in way.changes)
         return f"{changes} would do together ({_bought(way.plan)})"
     ((limit, needed),) = way.needed
-    allowed, use = (amount_in_words(amount, limit.unit) for amount in (limit.value, needed))
+    allowed, use = (bare_amount(amount, limit.unit) for amount in (limit.value, needed))
     what = f"{limit_in_words(request, limit.name, limit.site)}: {allowed} allowed, {at_most}{use} needed"
     fit = _systems_that_fit(request, limit, way.plan)
     room = "" if fit is None else "; 1 system fits" if fit == 1 else f"; {fit:,} systems fit" if fit else "; none fits"
@@ -129,14 +123,17 @@ def _bought(plan: Plan) -> str:
 
 
 def _systems_that_fit(request: Request, limit: StatedLimit, plan: Plan) -> int | None:
-    """The most systems with their Pods within a limit of a site, where the plan has one kind of them there."""
+    """The most systems with their Pods within a limit of a site, where the plan has one kind of them there.
+
+    None too where something stands there already: what fits beside it is another question.
+    """
     here = [filled for filled in plan.pods if filled.site == limit.site]
     kinds = {name for filled in here for name, _ in filled.systems}
     fills = {filled.fill for filled in here}
-    if limit.site is None or len(kinds) != 1 or len(fills) != 1:
+    site = next((site for site in request.sites if site.name == limit.site), None)
+    if site is None or site.installed_systems or site.installed_pods or len(kinds) != 1 or len(fills) != 1:
         return None
     (kind,), (fill,) = kinds, fills
-    site = next(site for site in request.sites if site.name == limit.site)
     load = next(load for load in site_loads(site, request.policy.power_basis) if load.name == limit.name)
     each = known(load.of_system(next(system for system in request.candidates if system.name == kind)))
     count = sum(filled.count * dict(filled.systems)[kind] for filled in here)

@@ -49,7 +49,8 @@ def _why_not(service: ServiceClass, options: Options) -> Iterator[str]:
             by_why[obstacle.why].append(obstacle)
     ordered = sorted(by_why.values(), key=_nearness)
     for alike in ordered[:MOST_SHOWN]:
-        yield f"{', '.join(dict.fromkeys(each.system for each in alike))}: {alike[0].why}"
+        systems, why = list(dict.fromkeys(each.system for each in alike)), alike[0].why
+        yield why if systems[0] in why else f"{', '.join(systems)}: {why}"
     if len(ordered) > MOST_SHOWN:
         yield f"and {len(ordered) - MOST_SHOWN} more, which the rejections tell"
 

@@ -1,12 +1,13 @@
 """How much of the demand fits: the largest share that every class can have, what that buys, and the percentage."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 
 from sizing.advice.brief import brief_of_choice
 from sizing.advice.questions import Questions, later
+from sizing.facility.deployment import Precisions
 from sizing.plan.check import check
 from sizing.plan.choice import Choice
 from sizing.plan.compose import compose
@@ -26,8 +27,13 @@ WHOLE = 100
 Demands = Mapping[str, int]
 
 
-def largest_share(questions: Questions, request: Request) -> Partial | None:
-    """The best partial plan of `request`; None where none was found in time, or one fails the check."""
+def largest_share(questions: Questions, fitting: Collection[str]) -> Partial | None:
+    """The best partial plan, with the share of those classes that fit some system.
+
+    None where none was found in time, or one fails the check.
+    """
+    whole = questions.request
+    request = replace(whole, classes=tuple(service for service in whole.classes if service.name in fitting))
     demands = _demands(request)
     slack = short(list(demands.values()))
     found = questions.least(SHORTFALL, slack, request)
@@ -47,13 +53,15 @@ def largest_share(questions: Questions, request: Request) -> Partial | None:
             at_most = _share(served, demands)
         else:
             break
+    share = _share(served, demands)
+    choice = _trimmed(choice, _at(demands, share))
+    served = _served(choice, demands)
     if any(served.values()) and check(compose(_serving(request, served), choice, stages, ())):
         return None
-    share = _share(served, demands)
     return Partial(
         share=share,
         at_most=share if _next_share(demands, share) > at_most else at_most,
-        served=tuple((name, number, served[name]) for name, number in sorted(demands.items())),
+        served=tuple((name, number, served.get(name, 0)) for name, number in sorted(_demands(whole).items())),
         bought=brief_of_choice(request, choice),
     )
 
@@ -112,6 +120,16 @@ def _served(choice: Choice, demands: Demands) -> dict[str, int]:
     for (name, _), number in choice.served.items():
         served[name] += number
     return served
+
+
+def _trimmed(choice: Choice, wanted: Demands) -> Choice:
+    """The same with no more sequences served than these: what fits beside them depends on how pools were filled."""
+    left = dict(wanted)
+    served: dict[tuple[str, Precisions], int] = {}
+    for (name, precisions), number in sorted(choice.served.items(), key=lambda item: str(item[0])):
+        served[name, precisions] = min(number, left[name])
+        left[name] -= served[name, precisions]
+    return replace(choice, served=served)
 
 
 def _share(served: Demands, demands: Demands) -> Fraction:

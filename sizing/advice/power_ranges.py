@@ -10,20 +10,23 @@ from math import lcm
 
 from sizing.advice.bounds import least
 from sizing.advice.brief import brief_of_choice, brief_of_plan, kw_range
+from sizing.plan.inventory import installed_systems
 from sizing.plan.plan import Plan, PlanInBrief, PowerRanges, StageResult, Status
 from sizing.program.deployments import Candidate
 from sizing.program.formulation import Formulation
-from sizing.program.objective import STAGES, Stage, Terms
+from sizing.program.objective import Stage, Terms, stage_of
 from sizing.program.search import Found, search
 from sizing.program.sets import Sets, sets_of
 from sizing.program.solver import Effort
+from sizing.request.objective import parse_aim
+from sizing.request.request import Request
 
 
 def power_ranges(plan: Plan, candidates: tuple[Candidate, ...], effort: Effort) -> tuple[PowerRanges, bool]:
     """The plans of other kinds that the ranges leave open, and whether the clock stopped the search for them."""
     own = brief_of_plan(plan)
     others: list[PlanInBrief] = []
-    settled, stopped = True, False
+    settled, stopped = not _is_blended(plan, candidates), False
     for among in _alternatives(plan, candidates):
         if _is_excluded(plan, own, sets_of(plan.request, among)):
             continue
@@ -53,15 +56,23 @@ def _alternatives(plan: Plan, candidates: tuple[Candidate, ...]) -> Iterator[tup
         return
     own = {name for name, _ in plan.systems}
     kinds = sorted({candidate.deployment.system.name for candidate in candidates})
+    installed = installed_systems(plan.request).keys()
     one_kind = any(stage.stage == "system_kinds" and stage.value == 1 for stage in _before_power(plan))
     if one_kind:
-        sets_of_kinds = [{kind} for kind in kinds if kind not in own]
+        sets_of_kinds = [{kind} | installed for kind in kinds if kind not in own]
     else:
         sets_of_kinds = [set(kinds) - {kind} for kind in sorted(own)]
     for members in sets_of_kinds:
         among = tuple(candidate for candidate in candidates if candidate.deployment.system.name in members)
         if among:
             yield among
+
+
+def _is_blended(plan: Plan, candidates: tuple[Candidate, ...]) -> bool:
+    """Whether ranges of kW enter a blended stage, which is not looked at."""
+    blends = [aim for stage in plan.stages if (aim := parse_aim(stage.stage)).is_blend]
+    ranges = [kw_range(candidate.deployment.system) for candidate in candidates]
+    return any("power" in aim.names for aim in blends) and any(low < high for low, high in ranges)
 
 
 def _is_excluded(plan: Plan, own: PlanInBrief, sets: Sets) -> bool:
@@ -82,7 +93,7 @@ def _other(
 ) -> tuple[PlanInBrief | None, bool, bool]:
     """(the plan of least kW at the low ends, where it leaves the choice open; whether that is settled; stopped)."""
     before = _before_power(plan)
-    stages = [_no_better_than(result) for result in before]
+    stages = [no_better_than(plan.request, result) for result in before]
     least_power = _least_power(among)
     found = search(plan.request, among, effort, stages=(*stages, least_power))
     if not isinstance(found, Found):
@@ -96,9 +107,9 @@ def _other(
     return None, found.stages[-1].value == found.stages[-1].bound, found.stopped
 
 
-def _no_better_than(result: StageResult) -> Stage:
+def no_better_than(request: Request, result: StageResult) -> Stage:
     """A stage that need not be better than in the plan: only whether others are as good is asked."""
-    stage = STAGES[result.stage]
+    stage = stage_of(request, result.stage)
     return stage if stage.floor >= result.value else replace(stage, floor=result.value)
 
 

@@ -1,6 +1,6 @@
-"""Whether fewer bits in the KV cache would do: the next KV precisions of the catalog that the GPUs support."""
+"""Whether another KV precision would do: the next of the catalog that the GPUs support."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -19,7 +19,7 @@ Allowed = Mapping[str, KvPrecision]
 """A further KV precision by class."""
 
 
-def fewer_bits(questions: Questions) -> tuple[tuple[Relaxation, ...], ...]:
+def other_precisions(questions: Questions) -> tuple[tuple[Relaxation, ...], ...]:
     """For each class the next KV precision that makes the request feasible when no other class changes.
 
     Where none does by itself, the fewest classes found that do so together, each at its fewest bits. Empty where
@@ -43,19 +43,16 @@ def _largest(request: Request) -> list[ServiceClass]:
 
 
 def _further(request: Request, service: ServiceClass) -> Iterator[KvPrecision]:
-    """In the order of the catalog: of fewer bits than the class accepts, and on the GPU of some candidate.
+    """In the order of the catalog: those that need fewer bits, or run on GPUs of further candidates.
 
-    One that brings nothing over those before it, neither fewer bits nor further GPUs, is passed over.
+    What is counted from is what the class accepts, and what came before.
     """
-    accepted = min(kv.bits.value for kv in service.kv_precisions)
     generations = {system.gpu.generation for system in request.candidates}
-    before: list[tuple[KvPrecision, Collection[str]]] = []
+    before = list(service.kv_precisions)
     for kv in request.kv_precisions:
         on = kv.generations & generations
-        if kv.bits.value >= accepted or not on:
-            continue
-        if not any(other.bits.value <= kv.bits.value and on <= set(others) for other, others in before):
-            before.append((kv, on))
+        if on and not any(other.bits.value <= kv.bits.value and on <= other.generations for other in before):
+            before.append(kv)
             yield kv
 
 

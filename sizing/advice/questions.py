@@ -1,7 +1,7 @@
 """Asking the program again about one request: every question gets a share of the time that is left."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sizing.plan.plan import StageResult, StatedLimit
@@ -75,6 +75,15 @@ class Questions:
         slack: Slack,
         tie_breaks: Sequence[Stage],
     ) -> Found | NotFound:
-        found = search(request, candidates, self.effort, stages=stages, slack=slack, tie_breaks=tie_breaks)
+        among = tuple(_holding(candidates, {service.name for service in request.classes}))
+        found = search(request, among, self.effort, stages=stages, slack=slack, tie_breaks=tie_breaks)
         self.stopped = self.stopped or found.stopped
         return found
+
+
+def _holding(candidates: Iterable[Candidate], names: Collection[str]) -> Iterator[Candidate]:
+    """The candidates as they are where only these classes are asked for."""
+    for candidate in candidates:
+        sizes = {name: size for name, size in candidate.sizes.items() if name in names}
+        if sizes:
+            yield replace(candidate, sizes=sizes)

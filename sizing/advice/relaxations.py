@@ -36,7 +36,8 @@ class WayOut:
 
 def alone(questions: Questions, limit: StatedLimit) -> WayOut | None:
     """The least that one limit must allow when all others are kept; None where that is not known to suffice."""
-    return _way_out(questions, questions.least(use_of(limit.key), lifted([limit])), [limit])
+    use = use_of(questions.request, questions.candidates, limit)
+    return _way_out(questions, questions.least(use, lifted([limit])), [limit])
 
 
 def together(questions: Questions, limits: Sequence[StatedLimit]) -> WayOut | None:

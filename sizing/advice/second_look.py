@@ -1,7 +1,9 @@
 """A second look at a plan: what it hangs on among figures that are published in two ways, or as ranges.
 
 Every answer says whether the other basis of HBM would change it (design, section 2), and whether ranges of kW leave the
-choice of systems open (decision 8). Both are searches again, as narrow as arithmetic makes them, and bounded.
+choice of systems open (decision 8); where cost is a stage, whether ranges of prices do; where the policy names an
+engine profile, what the arithmetic itself would plan. These are searches again, as
+narrow as arithmetic makes them, and bounded.
 """
 
 import time
@@ -9,6 +11,8 @@ from dataclasses import replace
 
 from sizing.advice.other_hbm import other_hbm
 from sizing.advice.power_ranges import power_ranges
+from sizing.advice.price_ranges import price_ranges
+from sizing.advice.without_engine import without_engine
 from sizing.plan.plan import Plan, Sensitivity
 from sizing.program.deployments import Candidate
 from sizing.program.solver import Effort
@@ -24,10 +28,13 @@ def second_look(plan: Plan, candidates: tuple[Candidate, ...], effort: Effort) -
     """
     power, power_stopped = power_ranges(plan, candidates, _half_of(effort))
     hbm, hbm_stopped = other_hbm(plan, _half_of(effort))
+    prices, prices_stopped = price_ranges(plan, candidates, _half_of(effort))
+    ideal, ideal_stopped = without_engine(plan, _half_of(effort))
+    stopped = power_stopped or hbm_stopped or prices_stopped or ideal_stopped
     return replace(
         plan,
-        sensitivity=Sensitivity(hbm, power),
-        reproducible=plan.reproducible and not power_stopped and not hbm_stopped,
+        sensitivity=Sensitivity(hbm, power, prices, ideal),
+        reproducible=plan.reproducible and not stopped,
     )
 
 

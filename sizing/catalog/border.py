@@ -67,9 +67,9 @@ def _ends(parse: Callable[[Any], Fraction], accepted: str, **schema: Any) -> tup
             raise NotAccepted(f"end {shown(value)}: {error.what}", error.accepted, error.nearest) from None
 
     one = {"description": accepted[0].upper() + accepted[1:] + ".", "type": "string", **schema}
-    return PlainValidator(read), WithJsonSchema(
-        {"anyOf": [one, {"type": "array", "items": one, "minItems": 2, "maxItems": 2}]}
-    )
+    several = {"type": "array", "items": one, "minItems": 2, "maxItems": 2}
+    both = f"{one['description'].rstrip('.')}, or a range [low, high]."
+    return PlainValidator(read), WithJsonSchema({"description": both, "anyOf": [one, several]})
 
 
 def _positive(value: Any) -> Any:

@@ -123,7 +123,8 @@ class SglangEntry(ProfileEntry):
 
     rules: Literal["sglang"]
     context_memory: BytesFigure
-    context_memory_in_group: BytesFigure
+    loading_memory: BytesFigure
+    loading_memory_in_group: BytesFigure
     shares: tuple[ShareEntry, ...] = ()
     captures: tuple[CaptureEntry, ...] = ()
     token_memory: BytesFigure | None = None
@@ -223,7 +224,8 @@ def _sglang(name: str, entry: SglangEntry) -> SglangEngine:
         name=name,
         hidden_bytes=entry.hidden_memory.value,
         context_bytes=entry.context_memory.value,
-        context_bytes_in_group=entry.context_memory_in_group.value,
+        loading_bytes=entry.loading_memory.value,
+        loading_bytes_in_group=entry.loading_memory_in_group.value,
         shares=tuple(sorted(((each.from_gpus, each.share) for each in entry.shares), reverse=True)),
         captures=tuple(
             Captures(each.from_memory, each.tokens, each.sequences, each.sequences_of_many) for each in captures

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from sizing.facility.estimate import Home, KvEstimate, Load, default_contexts, estimate, layout_refusal, legal_tps
+from sizing.pool.budget import RESERVE
+from sizing.pool.engines.ideal import IDEAL, IdealEngine
+from sizing.pool.engines.profile import Engine
 from sizing.pool.gpu import HbmBasis
 from sizing.pool.layout import Layout, layout_for
-from sizing.pool.storage import IdealStorage
 from sizing.sequence.model import ModelShape
 from sizing.sequence.weights import FORMATS
 from sizing.units.errors import BadInput, Problem, shown
@@ -19,8 +20,6 @@ from sizing.units.names import nearest
 from sizing.units.quantities import NotAccepted, parse_count, parse_share, parse_tokens
 
 CONCURRENCIES = (1, 8, 32, 128)
-RESERVE = Fraction(1, 10)  # decision 2
-ENGINES = {"ideal": IdealStorage}
 HBM_BASES: dict[str, HbmBasis] = {"label": "label", "driver": "driver"}
 Found = TypeVar("Found")
 
@@ -97,7 +96,7 @@ class _Question:
         }
         self._precision = self._named("--kv-precision", self._catalog.kv_precision, kv_precision)
         self._weights = None if weights is None else self._choice("--weights", weights, FORMATS)
-        self._storage = self._choice("--engine", engine, ENGINES)
+        self._engine = self._read_engine(engine, reserve)
         self._home = self._read_home(system, hbm, reserve)
 
     def answers(self, names: Sequence[str]) -> list[KvEstimate]:
@@ -111,11 +110,10 @@ class _Question:
     def _answer(self, model: ModelShape) -> KvEstimate | None:
         weights = self._weights or FORMATS[model.native_weights]
         layout = self._layout(model)
-        if self._problems or weights is None or self._precision is None or self._storage is None:
+        if self._problems or weights is None or self._precision is None or self._engine is None:
             return None
-        storage = self._storage(self._precision.bits.value)
         contexts = self._contexts or default_contexts(model.context_limit)
-        load = Load(model, weights, self._precision, storage, contexts, self._concurrencies)
+        load = Load(model, weights, self._precision, self._engine, contexts, self._concurrencies)
         return estimate(load, self._home, layout)
 
     def _layout(self, model: ModelShape) -> Layout | None:
@@ -143,23 +141,32 @@ class _Question:
             return None
         return self._named("MODEL", self._catalog.model, name)
 
+    def _read_engine(self, name: str, reserve: str | None) -> Engine | None:
+        """The profile, which replaces the reserve (decision 2); `ideal` takes it."""
+        share = RESERVE if reserve is None else self._read("--reserve", reserve, parse_share)
+        if name == IDEAL:
+            return None if share is None else IdealEngine(share)
+        if reserve is not None:
+            what = f"the engine profile {name} replaces the reserve (decision 2)"
+            self._problems.append(Problem(what, "--reserve", seen=shown(reserve), accepted="either of the two"))
+        return self._named("--engine", self._catalog.engine, name)
+
     def _read_home(self, system: str | None, hbm: str | None, reserve: str | None) -> Home | None:
         basis = self._choice("--hbm", hbm or "label", HBM_BASES)
-        share = RESERVE if reserve is None else self._read("--reserve", reserve, parse_share)
         if system is None:
             for option, text in (("--hbm", hbm), ("--reserve", reserve)):
                 if text is not None:
                     self._problems.append(Problem("says nothing without --system", option, seen=shown(text)))
             return None
         bought = self._named("--system", self._catalog.system, system)
-        if bought is None or basis is None or share is None:
+        if bought is None or basis is None:
             return None
         hbm_bytes = bought.gpu.hbm_bytes(basis)
         if hbm_bytes is None:
             what = f"what drivers report for {bought.gpu.name} is not known"
             self._problems.append(Problem(what, "--hbm", seen=shown(hbm), accepted="label"))
             return None
-        return Home(bought, basis, hbm_bytes, share)
+        return Home(bought, basis, hbm_bytes)
 
     def _read(self, option: str, text: str, parse: Callable[[str], Found]) -> Found | None:
         try:

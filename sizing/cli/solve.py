@@ -1,14 +1,38 @@
 """`sizing solve`: from a workload to a plan, on the screen, as JSON and as a workbook."""
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import click
 
 from sizing.api import load_workload
 from sizing.api import solve as find_plan
+from sizing.program.halt import Halt
 
 INFEASIBLE = 3
 OUT_OF_TIME = 4
+INTERRUPTED = 130
+
+
+@contextmanager
+def interrupting() -> Iterator[Halt]:
+    """While it lasts, Ctrl-C ends the search with the best plan so far; a second one ends the command."""
+    halt = Halt()
+
+    def interrupted(_number: int, _frame: FrameType | None) -> None:
+        if halt.asked:
+            raise KeyboardInterrupt
+        click.echo("stopping with the best plan so far; press Ctrl-C again to give up", err=True)
+        halt.ask()
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield halt
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @click.command()
@@ -56,7 +80,9 @@ def solve(
     Chooses GPU system, scale-up domain, KV precision and the number of Pods under the site's power and cooling,
     proves the plan, says what binds, and writes the bill of units to OUT/<workload>.xlsx.
 
-    Exit codes: 0 a plan; 2 bad input; 3 no plan is possible; 4 the time limit came before a plan.
+    Ctrl-C ends the search with the best plan so far.
+
+    Exit codes: 0 a plan; 2 bad input; 3 no plan is possible; 4 the time limit came before a plan; 130 Ctrl-C did.
     """
     from sizing.plan.document import no_plan_document, plan_document, to_json
     from sizing.plan.plan import NoPlan
@@ -71,16 +97,24 @@ def solve(
     if document_file is not None:
         check_document_place(document_file, force)
 
-    plan = find_plan(
-        request, time_limit=time_limit, gap=gap, threads=threads, progress=lambda text: click.echo(text, err=True)
-    )
+    with interrupting() as halt:
+        plan = find_plan(
+            request,
+            time_limit=time_limit,
+            gap=gap,
+            threads=threads,
+            halt=halt,
+            progress=lambda text: click.echo(text, err=True),
+        )
 
     document = to_json(no_plan_document(plan) if isinstance(plan, NoPlan) else plan_document(plan))
     if document_file is not None:
         write_document(document_file, document, force)
     if isinstance(plan, NoPlan):
         click.echo(document if json_file == "-" else no_plan_report(plan), nl=False)
-        return OUT_OF_TIME if plan.status == "timeout" else INFEASIBLE
+        if plan.status != "timeout":
+            return INFEASIBLE
+        return INTERRUPTED if halt.asked else OUT_OF_TIME
     from sizing.report.workbook import workbook_bytes
 
     write_workbook(workbook, workbook_bytes(plan), force)

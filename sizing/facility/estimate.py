@@ -4,11 +4,13 @@ Pure data, exact: bytes are whole, rates are fractions. Nothing here prints or r
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sizing.facility.system import System
-from sizing.pool.budget import PoolBudget, pool_budget
+from sizing.pool.budget import RESERVE, PoolBudget
+from sizing.pool.engines.ideal import IdealEngine
+from sizing.pool.engines.profile import Engine, Memory
 from sizing.pool.gpu import HbmBasis
 from sizing.pool.layout import Layout, ladder, layout_for, layouts
 from sizing.pool.precision import KvPrecision
@@ -20,24 +22,31 @@ from sizing.sequence.weights import WeightFormat, weight_bytes
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is asked of a model: at which precisions, how its cache is stored, which contexts, how many at once."""
+    """What is asked of a model: at which precisions, as which engine stores it, which contexts, how many at once."""
 
     model: ModelShape
     weights: WeightFormat
     kv_precision: KvPrecision
-    storage: Storage
+    engine: Engine
     contexts: tuple[int, ...]
     concurrencies: tuple[int, ...]
+
+    @property
+    def storage(self) -> Storage:
+        return self.engine.storage(self.model, self.kv_precision)
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """One system and how its HBM is counted: `hbm_bytes` of one GPU by `basis`, `reserve` a share of them."""
+    """One system and how its HBM is counted: `hbm_bytes` of one GPU by `basis`."""
 
     system: System
     basis: HbmBasis
     hbm_bytes: int
-    reserve: Fraction
+
+    @property
+    def memory(self) -> Memory:
+        return Memory(self.hbm_bytes, self.system.gpu.vendor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,10 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class KvEstimate:
-    """The whole calculation of one model. `exact` has the model's own parameter count, `nominal` that of its name."""
+    """The whole calculation of one model. `exact` has the model's own parameter count, `nominal` that of its name.
+
+    `ideal` is the same in the same layout by the arithmetic itself, where `load` asks for another engine.
+    """
 
     load: Load
     home: Home | None
@@ -113,6 +125,7 @@ class KvEstimate:
     intensity: Fraction | None
     exact: Holding
     nominal: Holding | None
+    ideal: "KvEstimate | None" = None
 
     @property
     def layers(self) -> tuple[tuple[AttentionKind, int], ...]:
@@ -182,6 +195,9 @@ def estimate(load: Load, home: Home | None = None, layout: Layout | None = None)
     budget = None if home is None else _budget(load, home, layout)
     one_copy = weight_bytes(model, load.weights).one_copy
     exact = _holding(load, layout, model.parameters, one_copy, budget)
+    ideal = None
+    if not isinstance(load.engine, IdealEngine):
+        ideal = estimate(replace(load, engine=IdealEngine(RESERVE)), home, layout)
     return KvEstimate(
         load=load,
         home=home,
@@ -193,6 +209,7 @@ def estimate(load: Load, home: Home | None = None, layout: Layout | None = None)
         intensity=model.intensity(sharding, storage),
         exact=exact,
         nominal=_nominal(load, layout, exact),
+        ideal=ideal,
     )
 
 
@@ -201,7 +218,8 @@ def _floor(available: int, each: Fraction | int) -> int:
 
 
 def _budget(load: Load, home: Home, layout: Layout) -> PoolBudget:
-    return pool_budget(home.hbm_bytes, home.reserve, weight_bytes(load.model, load.weights), layout)
+    weights = weight_bytes(load.model, load.weights)
+    return load.engine.budget(home.memory, load.model, weights, load.kv_precision, layout)
 
 
 def _nominal(load: Load, layout: Layout, exact: Holding) -> Holding | None:

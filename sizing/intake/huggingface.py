@@ -21,6 +21,7 @@ from sizing.units.errors import BadInput, Problem, shown
 from sizing.units.names import nearest
 
 LARGEST_FILE_BYTES = 16 * 2**20
+LARGEST_SEARCHED = 2**20  # beyond that, finding the line of a problem would take seconds
 NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config")
 UNSTATED_LIMIT = 2**20  # where a file states no longest sequence; the provenance says so
 BY_LAYER = "per_layer_config"
@@ -248,9 +249,10 @@ def _shape(parts: Parts, checkpoint: Checkpoint, name: str, encoder: int) -> tup
     if parts.context_limit is None:
         notes.append(f"The file states no longest sequence; up to {UNSTATED_LIMIT:,} tokens are let pass.")
     if parts.mtp:
+        count = len(parts.mtp)
         notes.append(
-            f"{len(parts.mtp)} layers for multi-token prediction are in the checkpoint; they cost no cache while "
-            "nothing is speculated."
+            f"The checkpoint has {count} layer{'s' * (count > 1)} for multi-token prediction: no cache while nothing "
+            "is speculated, and not in the parameters."
         )
     layers = len(parts.layers)
     shape = ModelShape(
@@ -304,7 +306,7 @@ def _with_line(problem: Problem, text: bytes) -> Problem:
 
     from sizing.units.document import parse_document
 
-    if problem.line is not None or not problem.path:
+    if problem.line is not None or not problem.path or len(text) > LARGEST_SEARCHED:
         return problem
     try:
         document = parse_document(text.decode("utf-8-sig"), problem.file or "")

@@ -100,7 +100,7 @@ VLLM_LINES: Sequence[Pattern] = (
     ("batched_tokens", r"max_num_batched_tokens[=':\s]+(\d+)", int),
     ("sequences", r"max_num_seqs[=':\s]+(\d+)", int),
     ("block_tokens", r"Setting attention block size to (\d+) tokens", int),
-    ("blocks", rf"# (?:GPU|cuda|CUDA) blocks: {_COUNT}", _whole),
+    ("blocks", rf"\b(?:GPU|cuda|CUDA) blocks: {_COUNT}", _whole),
     ("blocks", rf"num_gpu_blocks is: {_COUNT}", _whole),
     ("total_bytes", rf"total_gpu_memory[ =(]+{_SIZE}", _gib),
     ("weight_bytes", rf"(?:Model loading|Loading model weights) took {_SIZE}", _gib),

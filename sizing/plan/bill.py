@@ -1,7 +1,8 @@
 """The bill of units: what a plan buys, line by line, with the rule that counts each and where it comes from.
 
-Pods and systems are the plan's. GPUs and scale-up domains come with the systems and are listed for information. The
-balance of plant is counted by the rule set of the Pod type, for every Pod at its full population, and summed.
+Pods and systems are those that the plan buys; what is installed already has lines of its own, without a price. GPUs and
+scale-up domains come with the systems and are listed for information. The balance of plant is counted by the rule set
+of the Pod type, for every Pod at its full population, installed ones too, and summed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 from sizing.facility.bill_rules import BillRules, RuleLine
+from sizing.facility.pod import PodType
+from sizing.facility.prices import Price
 from sizing.facility.system import System
+from sizing.plan.cost import source_of_price
+from sizing.plan.inventory import bought_pods, installed_pods, installed_systems, to_buy
 from sizing.plan.plan import FilledPods, Plan
 from sizing.units.amounts import plain
 from sizing.units.figures import Figure
@@ -18,6 +23,7 @@ from sizing.units.figures import Figure
 NOTHING = Fraction(0)
 UNKNOWN_POWER = "power unknown, in no sum"
 UNPRICED = "unpriced"
+INSTALLED = "Installed already"
 _RISING = ("", "low", "medium", "high")
 
 
@@ -51,10 +57,12 @@ class BillLine:
 def bill_of_units(plan: Plan) -> tuple[BillLine, ...]:
     """All lines of a plan, group by group, equal parts in one line; what is not needed is left out.
 
-    kW of the group Systems add up to `totals.nameplate_kw`, those of the balance of plant to `totals.balance_kw`.
+    kW of the groups Systems and Installed already add up to `totals.nameplate_kw`, those of the balance of plant to
+    `totals.balance_kw`.
     """
     counted: dict[_Part, _Count] = {}
-    for part, count in (*_pods(plan), *_systems(plan), *_contents(plan), *_balance_of_plant(plan)):
+    own = (*_pods(plan), *_systems(plan), *_installed(plan), *_contents(plan))
+    for part, count in (*own, *_balance_of_plant(plan)):
         counted[part] = counted[part].with_more(count) if part in counted else count
     groups = list(dict.fromkeys(part.group for part in counted))
     ordered = sorted(counted.items(), key=lambda item: groups.index(item[0].group))
@@ -117,39 +125,70 @@ def _line(number: int, part: _Part, count: _Count) -> BillLine:
 
 def _pods(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
     sites = {site.name: site for site in plan.request.sites}
-    for filled in plan.pods:
-        pod = sites[filled.site].pod
-        entry = _entry(plan, "pods", pod.name)
-        size = f"{plain(pod.power_kw.value, 'kW')} at its input, {plain(pod.gpu_slots.value, 'GPU slots')}"
-        yield (
-            _Part("Pods", "", pod.name, pod.title),
-            _Count(
-                filled.count,
-                ("as planned",),
-                (
-                    *_titles(entry.get("power_kw"), pod.power_kw.sources),
-                    *_titles(entry.get("gpu_slots"), pod.gpu_slots.sources),
-                ),
-                (pod.power_kw.confidence, pod.gpu_slots.confidence),
-                (size, "what stands in it is counted in the lines below"),
-            ),
-        )
+    for name, count in bought_pods(plan.request, plan.pods).items():
+        pod = sites[name].pod
+        price = plan.request.policy.prices.of_pod(pod)
+        part = _Part("Pods", "", pod.name, pod.title, unit_usd=None if price is None else price.high)
+        yield part, _priced(_count_of_pods(plan, pod, count, "as planned"), plan, price, "pods", pod.name)
+
+
+def _count_of_pods(plan: Plan, pod: PodType, count: int, rule: str) -> _Count:
+    entry = _entry(plan, "pods", pod.name)
+    size = f"{plain(pod.power_kw.value, 'kW')} at its input, {plain(pod.gpu_slots.value, 'GPU slots')}"
+    titles = (
+        *_titles(entry.get("power_kw"), pod.power_kw.sources),
+        *_titles(entry.get("gpu_slots"), pod.gpu_slots.sources),
+    )
+    confidences = pod.power_kw.confidence, pod.gpu_slots.confidence
+    return _Count(count, (rule,), titles, confidences, (size, "what stands in it is counted in the lines below"))
 
 
 def _systems(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
     for system, bought in _bought(plan):
         spare = min(bought, plan.request.policy.spare_systems)
         rule = f"as planned, {spare} of them spare" if spare else "as planned"
-        part = _Part("Systems", system.vendor, system.name, system.title, unit_kw=None)
-        nameplate = system.nameplate_kw
-        if nameplate is None:
-            yield part, _Count(bought, (rule,), confidences=("",))
-            continue
-        titles = _titles(_entry(plan, "systems", system.name).get("nameplate_kw"), nameplate.sources)
+        price = plan.request.policy.prices.of_system(system)
+        part, count = _system(plan, system, bought, rule)
         yield (
-            replace(part, unit_kw=nameplate.value),
-            _Count(bought, (rule,), titles, (nameplate.confidence,), _said_of(nameplate)),
+            replace(part, unit_usd=None if price is None else price.high),
+            _priced(count, plan, price, "systems", system.name),
         )
+
+
+def _system(plan: Plan, system: System, number: int, rule: str) -> tuple[_Part, _Count]:
+    """Systems of a kind with their power; without a price."""
+    part = _Part("Systems", system.vendor, system.name, system.title, unit_kw=None)
+    nameplate = system.nameplate_kw
+    if nameplate is None:
+        return part, _Count(number, (rule,), confidences=("",))
+    titles = _titles(_entry(plan, "systems", system.name).get("nameplate_kw"), nameplate.sources)
+    return (
+        replace(part, unit_kw=nameplate.value),
+        _Count(number, (rule,), titles, (nameplate.confidence,), _said_of(nameplate)),
+    )
+
+
+def _priced(count: _Count, plan: Plan, price: Price | None, section: str, name: str) -> _Count:
+    """With where the price comes from, and its range."""
+    if price is None:
+        return count
+    source = source_of_price(plan.request, section, name)
+    ends = " to ".join(plain(end, "USD") for end in (price.low, price.high))
+    said = (f"price {ends}, its high end counts",) if price.is_range else ()
+    titles = (f"price: {source}",) if source else ()
+    return replace(count, sources=(*count.sources, *titles), remarks=(*count.remarks, *said))
+
+
+def _installed(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
+    """What stands there already: counted against the limits, and paid for."""
+    for site in plan.request.sites:
+        if site.installed_pods:
+            part = _Part(INSTALLED, "", site.pod.name, site.pod.title, unit_usd=NOTHING)
+            yield part, _count_of_pods(plan, site.pod, site.installed_pods, "as the workload states")
+    kinds = {system.name: system for system in plan.request.candidates}
+    for name, number in sorted(installed_systems(plan.request).items()):
+        part, count = _system(plan, kinds[name], number, "as the workload states")
+        yield replace(part, group=INSTALLED, unit_usd=NOTHING), count
 
 
 def _contents(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
@@ -195,10 +234,12 @@ def _by_rules(
 ) -> Iterator[tuple[_Part, _Count]]:
     population = [(systems[name], count) for name, count in filled.fill.systems]
     entries = _entry(plan, "bill_rules", rules.name).get("lines", {})
+    installed = ("for all Pods, installed ones too",) if installed_pods(plan.request) else ()
     for line in rules.lines:
         quantity = line.rule.quantity(population) * filled.count
         if quantity:
-            yield _part_of(line), _count_of(line, quantity, entries.get(line.name, {}))
+            count = _count_of(line, quantity, entries.get(line.name, {}))
+            yield _part_of(line), replace(count, remarks=(*count.remarks, *installed))
 
 
 def _part_of(line: RuleLine) -> _Part:
@@ -231,9 +272,8 @@ def _count_of(line: RuleLine, quantity: int, entry: Mapping[str, Any]) -> _Count
 
 def _bought(plan: Plan) -> Iterator[tuple[System, int]]:
     systems = {system.name: system for system in plan.request.candidates}
-    for name, count in plan.systems:
-        if count:
-            yield systems[name], count
+    for name, count in to_buy(plan)[1].items():
+        yield systems[name], count
 
 
 def _entry(plan: Plan, section: str, name: str) -> Mapping[str, Any]:

@@ -1,8 +1,8 @@
 """What a plan costs: prices of what is bought, and energy over the horizon; USD, exact, with both ends of ranges.
 
 Counted is what depends on the plan: Pods and systems that are bought, their energy, and the energy of the balance of
-plant of all Pods, for what an installed Pod is filled with decides its balance of plant. What is installed has its price
-paid, and its energy is the same in every plan.
+plant of all Pods, for what an installed Pod is filled with decides its balance of plant. What is installed is paid for,
+and the energy of installed systems is the same in every plan.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from sizing.facility.deployment import Precisions
+from sizing.plan.inventory import to_buy
 from sizing.plan.plan import (
     FilledPods,
     Limit,
@@ -24,6 +25,7 @@ from sizing.plan.plan import (
     Plan,
     PlanInBrief,
     PlannedDeployment,
+    PriceRanges,
     Sensitivity,
     ServedClass,
     StageResult,
@@ -40,7 +42,19 @@ SCHEMA = "sizing.plan/1"
 
 FOLLOWING = frozenset(
     {
-        *("schema", "status", "pods", "systems", "totals", "deployments", "classes", "tokens", "memory", "limits"),
+        *(
+            "schema",
+            "status",
+            "pods",
+            "systems",
+            "to_buy",
+            "totals",
+            "deployments",
+            "classes",
+            "tokens",
+            "memory",
+            "limits",
+        ),
         *("placement", "request", "catalog", "input_sha256", "sha256"),
     }
 )
@@ -59,6 +73,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "objective": [_stage(stage) for stage in plan.stages],
         "pods": [_pods(filled) for filled in plan.pods],
         "systems": dict(plan.systems),
+        "to_buy": _to_buy(plan),
         "totals": _plain(asdict(plan.totals)),
         "deployments": [deployment_document(planned) for planned in plan.deployments],
         "classes": [_class(served, plan.request.policy.split_precision) for served in plan.classes],
@@ -90,6 +105,7 @@ def _no_plan(no_plan: NoPlan) -> dict[str, Any]:
         "objective": [],
         "pods": [],
         "systems": {},
+        "to_buy": None,
         "totals": None,
         "deployments": [],
         "classes": [],
@@ -140,6 +156,11 @@ def _stage(stage: StageResult) -> dict[str, Any]:
         "gap": stage.gap,
         "conditional": stage.conditional,
     }
+
+
+def _to_buy(plan: Plan) -> dict[str, Any]:
+    pods, systems = to_buy(plan)
+    return {"pods": pods, "systems": systems}
 
 
 def _pods(filled: FilledPods) -> dict[str, Any]:
@@ -244,6 +265,21 @@ def _sensitivity(sensitivity: Sensitivity) -> dict[str, Any]:
             "nameplate_range_kw": _plain(power.nameplate_range_kw),
             "others": [_brief(other) for other in power.others],
         },
+        "prices": None if sensitivity.prices is None else _price_ranges(sensitivity.prices),
+        "ideal": None
+        if sensitivity.ideal is None
+        else {
+            "proven": sensitivity.ideal.proven,
+            "plan": None if sensitivity.ideal.plan is None else _brief(sensitivity.ideal.plan),
+        },
+    }
+
+
+def _price_ranges(prices: PriceRanges) -> dict[str, Any]:
+    return {
+        "decided": prices.decided,
+        "cost_range_usd": _plain(prices.cost_range_usd),
+        "others": [_brief(each.plan) | {"cost_range_usd": _plain(each.cost_range_usd)} for each in prices.others],
     }
 
 

@@ -224,11 +224,49 @@ class PowerRanges:
 
 
 @dataclass(frozen=True, slots=True)
+class WithoutEngine:
+    """What the arithmetic itself plans, with its reserve, in place of the policy's engine profile.
+
+    `plan` None: nothing was found. `proven`: it is the best, or that there is none.
+    """
+
+    plan: PlanInBrief | None
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PricedPlan:
+    """Another plan and what it costs: every price at its low end, and at its high end."""
+
+    plan: PlanInBrief
+    cost_range_usd: tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRanges:
+    """Whether the choice stands wherever in their ranges the prices truly are.
+
+    The stage takes every price at its high end. `others` are as good in every stage before it and better in it where
+    what only they buy is at its low end, or energy is. `decided` is False where there are any, None where that is not
+    settled.
+    """
+
+    decided: bool | None
+    cost_range_usd: tuple[Fraction, Fraction]
+    others: tuple[PricedPlan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """What the plan hangs on: figures that are published in two ways, or as ranges."""
+    """What the plan hangs on: figures that are published in two ways, or as ranges.
+
+    `prices` None: no stage counts cost, or no price is a range. `ideal` None: the policy names no engine profile.
+    """
 
     hbm: OtherHbm
     power: PowerRanges
+    prices: PriceRanges | None = None
+    ideal: WithoutEngine | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,8 @@ from sizing.plan.document import deployment_document
 from sizing.plan.placement import place
 from sizing.plan.plan import FilledPods, PlacedReplicas, Plan, PlannedDeployment, StageResult, Status
 from sizing.plan.told import Told, ToldBox, ToldDeployment, ToldPods
-from sizing.pool.budget import pool_budget
+from sizing.pool.engines.profile import Memory
 from sizing.pool.layout import layout_for
-from sizing.pool.storage import IdealStorage
 from sizing.request.request import Request
 from sizing.sequence.weights import FORMATS, weight_bytes
 from sizing.units.document import KeyPath, key_path
@@ -196,8 +195,9 @@ def _planned_deployments(told: Told, request: Request) -> tuple[PlannedDeploymen
         layout = layout_for(model, each.tp, each.attention_dp, each.dcp)
         hbm = system.gpu.hbm_bytes(request.policy.hbm)
         assert hbm is not None  # a system without it is no candidate (decision 6)
-        budget = pool_budget(hbm, request.policy.reserve, weight_bytes(model, FORMATS[each.weights]), layout)
-        deployment = Deployment(system, model, each.weights, kv, layout, budget, IdealStorage(kv.bits.value))
+        rules, memory = request.policy.rules, Memory(hbm, system.gpu.vendor)
+        budget = rules.budget(memory, model, weight_bytes(model, FORMATS[each.weights]), kv, layout)
+        deployment = Deployment(system, model, each.weights, kv, layout, budget, rules.storage(model, kv))
         planned.append(PlannedDeployment(deployment, each.replicas, each.patterns))
     return tuple(planned)
 

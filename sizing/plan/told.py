@@ -17,7 +17,7 @@ from sizing.units.errors import BadInput
 MOST_TO_CHECK = 200_000
 """Pods, systems and domains are looked at one by one."""
 
-_COMPARED = ("status", "systems", "totals", "classes", "tokens", "memory", "limits", "version")
+_COMPARED = ("status", "systems", "to_buy", "totals", "classes", "tokens", "memory", "limits", "version")
 """Keys that must be there and are compared whole with what follows from the rest."""
 
 _WITHOUT_PLAN = (Status.INFEASIBLE.value, Status.TIMEOUT.value)

@@ -29,7 +29,19 @@ if TYPE_CHECKING:
 
 _AT_HAND = "the catalog at hand says"
 _COMPARED = (
-    *("status", "objective", "pods", "systems", "totals", "deployments", "classes", "tokens", "memory", "limits"),
+    *(
+        "status",
+        "objective",
+        "pods",
+        "systems",
+        "to_buy",
+        "totals",
+        "deployments",
+        "classes",
+        "tokens",
+        "memory",
+        "limits",
+    ),
     *("placement", "assumptions", "rejected", "request"),
 )
 _SUBJECTS = (

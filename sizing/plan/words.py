@@ -28,7 +28,7 @@ def amount_in_words(value: Fraction | int, unit: str) -> str:
 
 def stated_in_words(request: Request, limit: StatedLimit) -> str:
     """A limit with its value: `site power 3 MW`, `site Pods 2`, `supply of gb300-nvl72 3`."""
-    return f"{limit_in_words(request, limit.name, limit.site)} {_bare(limit.value, limit.unit)}"
+    return f"{limit_in_words(request, limit.name, limit.site)} {bare_amount(limit.value, limit.unit)}"
 
 
 def change_in_words(request: Request, change: Relaxation) -> str:
@@ -39,9 +39,9 @@ def change_in_words(request: Request, change: Relaxation) -> str:
     if change.limit == CONCURRENCY:
         return f"{at_most}{plain(change.now - change.needed, '%')} less concurrency"
     limit = limit_in_words(request, change.limit, change.site)
-    return f"{limit} {_bare(change.now, change.unit)} -> {at_most}{_bare(change.needed, change.unit)}"
+    return f"{limit} {bare_amount(change.now, change.unit)} -> {at_most}{bare_amount(change.needed, change.unit)}"
 
 
-def _bare(value: Fraction | int, unit: str) -> str:
+def bare_amount(value: Fraction | int, unit: str) -> str:
     """An amount after the name of its limit, which says already what is counted."""
     return plain(value, unit) if unit == "kW" else plain(value, "").rstrip()

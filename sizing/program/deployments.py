@@ -6,10 +6,9 @@ from fractions import Fraction
 
 from sizing.facility.deployment import Deployment, Precisions
 from sizing.facility.system import System
-from sizing.pool.budget import pool_budget
+from sizing.pool.engines.profile import Memory
 from sizing.pool.layout import Layout, layouts
 from sizing.pool.precision import KvPrecision
-from sizing.pool.storage import IdealStorage
 from sizing.request.request import Rejection, Request, ServiceClass
 from sizing.sequence.model import ModelShape
 from sizing.sequence.weights import FORMATS, weight_bytes
@@ -136,8 +135,9 @@ class _Offers:
         """One deployment with the bytes of each class that fits a pool of it."""
         hbm = system.gpu.hbm_bytes(self.request.policy.hbm)
         assert hbm is not None  # a system without it is no candidate (decision 6)
-        budget = pool_budget(hbm, self.request.policy.reserve, self.weights[weights], layout)
-        deployment = Deployment(system, self.model, weights, kv, layout, budget, IdealStorage(kv.bits.value))
+        rules, memory = self.request.policy.rules, Memory(hbm, system.gpu.vendor)
+        budget = rules.budget(memory, self.model, self.weights[weights], kv, layout)
+        deployment = Deployment(system, self.model, weights, kv, layout, budget, rules.storage(self.model, kv))
         sizes = {service.name: deployment.sequence_bytes(service.context) for service in classes}
         return Candidate(deployment, {name: size for name, size in sizes.items() if size <= budget.kv_bytes})
 

@@ -46,13 +46,13 @@ SHORTFALL = Stage(
 )
 
 
-def use_of(key: LimitKey) -> Stage:
+def use_of(request: Request, candidates: Sequence[Candidate], limit: StatedLimit) -> Stage:
     """The use of one limit, in the largest step of which every use of it is a whole number: nothing is rounded."""
+    whole = declare(sets_of(request, candidates), FractionalContents())
+    step = _step([use for use, _ in _uses(whole, limit.key)]) or limit.measure
 
     def terms(formulation: Formulation) -> Terms:
-        uses = [(use, term) for use, term in _uses(formulation, key) if use]
-        step = _step([use for use, _ in uses])
-        return [(int(use / step), term) for use, term in uses]
+        return [(int(use / step), term) for use, term in _uses(formulation, limit.key) if use]
 
     return Stage("use", "steps", terms)
 
@@ -69,7 +69,8 @@ def priced(request: Request, candidates: Sequence[Candidate], limits: Sequence[S
     """
     program = declare(sets_of(request, candidates), FractionalContents())
     steps = {
-        limit.key: _step([*(use for use, _ in _uses(program, limit.key) if use), limit.value]) or limit.measure
+        limit.key: _step([*(use for use, _ in _uses(program, limit.key)), limit.value, _of_installed(request, limit)])
+        or limit.measure
         for limit in limits
     }
     parts = min(MOST_LIMIT_PARTS, lcm(*((limit.measure / steps[limit.key]).numerator for limit in limits)))
@@ -90,14 +91,23 @@ def fits_in_fractions(request: Request, candidates: Sequence[Candidate], slack: 
 
 def _uses(formulation: Formulation, key: LimitKey) -> list[tuple[Fraction, Expression]]:
     """What each Pod and system takes of a limit, with the variable that counts them."""
-    sets, model = formulation.sets, formulation.model
+    sets = formulation.sets
     name, site = key
     if site is None:
         return [(Fraction(1), bought) for bought in formulation.systems_of(name.removeprefix("supply:"))]
     load = next(load for load in site_loads(sets.sites[site], sets.request.policy.power_basis) if load.name == name)
     of_systems = [(known(load.of_system(system)), bought) for system, bought in formulation.systems_at(site)]
-    of_pods = [(load.of_pod(fill), model.pods[site, number]) for number, fill in enumerate(sets.fills[site])]
+    of_pods = [(load.of_pod(fill), pods) for fill, pods in formulation.fills_at(site)]
     return [*of_systems, *of_pods]
+
+
+def _of_installed(request: Request, limit: StatedLimit) -> Fraction:
+    """What stands at the site of a limit already takes of it."""
+    site = next((site for site in request.sites if site.name == limit.site), None)
+    if site is None:
+        return Fraction(0)
+    load = next(load for load in site_loads(site, request.policy.power_basis) if load.name == limit.name)
+    return load.of_installed(site, {system.name: system for system in request.candidates})
 
 
 def _step(amounts: Sequence[Fraction]) -> Fraction:

@@ -143,10 +143,10 @@ class ExactSearch:
             return bound
         return self._decide(stage, bound)
 
-    def improve(self, stage: Stage, most_nodes: int) -> None:
-        """Improve the plan a little in a stage that proves nothing; how far is a count of nodes, not of seconds."""
+    def improve(self, stage: Stage, most_nodes: int, gap: float) -> None:
+        """Improve the plan a little in a stage that proves nothing; how far depends on no clock."""
         if self.value(stage) > stage.floor:
-            self._improve(stage, most_nodes)
+            self._improve(stage, most_nodes, gap)
 
     def hold(self, stage: Stage, value: int) -> None:
         """From now on the stage is at most `value`; a plan that is above it is forgotten."""
@@ -206,12 +206,12 @@ class ExactSearch:
         vars(self).pop("_exact", None)
         return self._decide(stage, bound)
 
-    def _improve(self, stage: Stage, most_nodes: int | None = None) -> Minimised:
+    def _improve(self, stage: Stage, most_nodes: int | None = None, gap: float = 0.0) -> Minimised:
         """The integer program over the columns that are worthwhile, from the best plan known."""
         if self.plan is not None and ("_exact" not in vars(self) or self.plan is not self._exact.formulation):
             self._take(self.plan.patterns_used())
             self._exact.start_from(self.plan)
-        minimised = self._minimise(self._exact, stage, most_nodes)
+        minimised = self._minimise(self._exact, stage, most_nodes, gap)
         if self._exact.has_solution:
             self.plan = self._exact.formulation
         return minimised
@@ -225,8 +225,10 @@ class ExactSearch:
         if new or (lacking and not self._columns.complete):
             vars(self).pop("_exact", None)
 
-    def _minimise(self, minimiser: Minimiser, stage: Stage, most_nodes: int | None = None) -> Minimised:
-        minimised = minimiser.minimise(stage, most_nodes)
+    def _minimise(
+        self, minimiser: Minimiser, stage: Stage, most_nodes: int | None = None, gap: float = 0.0
+    ) -> Minimised:
+        minimised = minimiser.minimise(stage, most_nodes, gap)
         self.stopped = self.stopped or minimised.stopped
         return minimised
 

@@ -5,20 +5,22 @@ them is the plan to start from; and once the stages held leave only one kind, th
 search.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 
 from sizing.plan.choice import Choice
 from sizing.plan.plan import StageResult
 from sizing.program.deployments import Candidate
 from sizing.program.exact import ExactSearch, NotFound
+from sizing.program.formulation import Formulation
 from sizing.program.objective import STAGES, TIE_BREAKS, Stage, stages_of
 from sizing.program.sets import Sets, sets_of
 from sizing.program.slack import RIGID, Slack
-from sizing.program.solver import Effort
+from sizing.program.solver import Effort, stage_value
 from sizing.request.request import Request
 
+TIE_BREAK_GAP = 0.05
 TIE_BREAK_NODES = 200
 """The tie-break improves nothing that is bought: it may not take long, and a count of nodes is the same everywhere."""
 
@@ -65,7 +67,18 @@ def search(
         known = "proven" if result.bound == value else f"at least {result.bound:,}"
         progress(f"{stage.name}: {value:,} {stage.unit}, {known}")
         kinds.hold(stage, value)
-    return Found(kinds.choice(stages[-1], tie_breaks), tuple(results), kinds.stopped)
+    plan = kinds.plan(stages[-1], tie_breaks)
+    values = [stage_value(stage, plan) for stage in stages]
+    return Found(plan.choice(), tuple(_restated(results, values)), kinds.stopped)
+
+
+def _restated(results: Sequence[StageResult], values: Sequence[int]) -> Iterator[StageResult]:
+    """Results with the values of the plan: a stage that is not proven may come out better once others are minimised."""
+    conditional = False
+    for result, value in zip(results, values, strict=True):
+        assert result.bound is not None
+        yield replace(result, value=value, bound=min(result.bound, value), conditional=conditional)
+        conditional = conditional or result.bound < value
 
 
 class KindsApart:
@@ -110,7 +123,7 @@ class KindsApart:
         if stage is STAGES["system_kinds"] and value == 1 and not self._dropped_unproven:
             self._one_kind_left = any(kind.plan is not None for kind in self._alone)
 
-    def choice(self, last: Stage, tie_breaks: Sequence[Stage] = TIE_BREAKS) -> Choice:
+    def plan(self, last: Stage, tie_breaks: Sequence[Stage] = TIE_BREAKS) -> Formulation:
         """The best plan, ties broken: of kinds that are equal in every stage, the first by name."""
         best = self._together
         if self._one_kind_left:
@@ -119,10 +132,10 @@ class KindsApart:
                     kind.minimise(last)
             best = next(kind for kind in self._alone if kind.plan is not None)
         for stage in tie_breaks:
-            best.improve(stage, TIE_BREAK_NODES)
+            best.improve(stage, TIE_BREAK_NODES, TIE_BREAK_GAP)
             best.hold(stage, best.value(stage))
         assert best.plan is not None
-        return best.plan.choice()
+        return best.plan
 
     def _best(self, stage: Stage) -> ExactSearch | None:
         searches = self._alone if self._one_kind_left else [self._together, *self._alone]

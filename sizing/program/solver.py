@@ -1,7 +1,8 @@
 """HiGHS through Pyomo's persistent interface, the one that takes a start; exact gaps, one seed."""
 
+import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, inf, isfinite
 
 import highspy
@@ -10,10 +11,14 @@ from pyomo.contrib.appsi.base import Results, TerminationCondition
 from pyomo.contrib.appsi.solvers.highs import Highs
 
 from sizing.program.formulation import Formulation, whole
+from sizing.program.halt import Halt
 from sizing.program.objective import Stage
 
 HALF_UNIT = 0.5
 """Stages are whole numbers: half a unit is below every difference and far above the solver's tolerances."""
+
+logging.getLogger("pyomo.contrib.appsi").setLevel(logging.ERROR)
+"""Pyomo warns, on standard output, of outcomes that are told apart here."""
 
 BELOW_ONE_UNIT = 0.9
 """Absolute gap at which a solve ends: no other whole number lies within it, and tolerances do not reach one unit."""
@@ -36,10 +41,11 @@ class Effort:
     gap: float = 0.0
     threads: int | None = None
     most_nodes: int = NO_LIMIT
+    halt: Halt = field(default_factory=Halt, compare=False)
 
     @property
     def seconds_left(self) -> float:
-        return self.deadline - time.monotonic()
+        return 0.0 if self.halt.asked else self.deadline - time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +78,10 @@ class Minimiser:
         self.formulation.start_from(other)
         self.has_solution = True
 
-    def minimise(self, stage: Stage, most_nodes: int | None = None) -> Minimised:
+    def minimise(self, stage: Stage, most_nodes: int | None = None, gap: float = 0.0) -> Minimised:
         """Minimise a stage under the stages held so far, from the values that the variables have.
+
+        The search ends after `most_nodes`, or within a relative `gap`.
 
         A start is only a hint: HiGHS 1.16.0 can report the optimal value and hand back the start in place of the
         solution. Where a solution does not have the value reported, the stage is solved again without a start.
@@ -85,10 +93,10 @@ class Minimiser:
         before = [(variable, variable.value) for variable in model.component_data_objects(pyo.Var)]
         value_before = self.value(stage) if self.has_solution else None
 
-        result = self._solve(most_nodes, with_start=self.has_solution)
+        result = self._solve(most_nodes, gap, with_start=self.has_solution)
         if not self._load(stage, result):
             self._solver = _persistent_solver(self.effort)
-            result = self._solve(most_nodes, with_start=False)
+            result = self._solve(most_nodes, gap, with_start=False)
             self._load(stage, result)
         found = self.value(stage) if _objective(result) is not None else None
         if found is not None and (value_before is None or found <= value_before):
@@ -102,19 +110,24 @@ class Minimiser:
             value=found,
             bound=ceil(bound - INTEGRALITY * max(1.0, abs(bound))) if bound is not None and isfinite(bound) else 0,
             infeasible=result.termination_condition in NO_SOLUTION,
-            stopped=result.termination_condition is TerminationCondition.maxTimeLimit,
+            stopped=self.effort.halt.asked or result.termination_condition is TerminationCondition.maxTimeLimit,
         )
 
-    def _solve(self, most_nodes: int | None, with_start: bool) -> Results:
+    def _solve(self, most_nodes: int | None, gap: float, with_start: bool) -> Results:
         solver = self._solver
         solver.config.warmstart = with_start
         nodes = self.effort.most_nodes
         solver.highs_options["mip_max_nodes"] = nodes if most_nodes is None else min(nodes, most_nodes)
-        if isfinite(self.effort.deadline):
+        solver.highs_options["mip_rel_gap"] = max(gap, self.effort.gap)
+        if isfinite(self.effort.seconds_left):
             solver.config.time_limit = max(0.0, self.effort.seconds_left)
         if self.effort.threads is not None:  # HiGHS has one pool of threads a process, and refuses another number
             highspy.Highs.resetGlobalScheduler(True)
-        return solver.solve(self.formulation.model)
+        self.effort.halt.during(lambda: solver._solver_model.cancelSolve())  # noqa: PLW0108 - the model comes later
+        try:
+            return solver.solve(self.formulation.model)
+        finally:
+            self.effort.halt.during(None)
 
     def _load(self, stage: Stage, result: Results) -> bool:
         """Take over the solution if there is one; whether it has the value that was reported for it."""
@@ -151,7 +164,7 @@ def _persistent_solver(effort: Effort) -> Highs:
     updates.update_vars = False
     updates.update_params = False
     updates.update_named_expressions = False
-    solver.highs_options = {"mip_rel_gap": effort.gap, "mip_abs_gap": BELOW_ONE_UNIT, "random_seed": 0}
+    solver.highs_options = {"mip_abs_gap": BELOW_ONE_UNIT, "random_seed": 0}
     if effort.threads is not None:
         solver.highs_options["threads"] = effort.threads
     return solver

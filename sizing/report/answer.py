@@ -1,13 +1,14 @@
 """What the answer is, in a line or two: the same words on the screen and in the workbook."""
 
+import re
 from fractions import Fraction
 
 from sizing.plan.plan import Plan, PlanInBrief, StageResult, Status
 from sizing.report.text import plural
-from sizing.units.amounts import kw, percent, thousands
+from sizing.units.amounts import kw, percent, plain, thousands
 
 MEMORY_ONLY = "memory only: the least that can hold this load at its design peak; latencies are not checked"
-_TENTHS_OF_KW = "0.1 kW"
+_STEP = re.compile(r"([0-9.]+) (.+)")
 
 
 def systems_bought(plan: Plan | PlanInBrief) -> str:
@@ -32,14 +33,15 @@ def _bought(pods: int, systems: str, gpus: int, nameplate_kw: Fraction) -> str:
 
 
 def stage_parts(stage: StageResult, amount: int) -> tuple[Fraction | int, str]:
-    """(a value or bound of a stage, its unit); tenths of a kW become kW."""
-    return (Fraction(amount, 10), "kW") if stage.unit == _TENTHS_OF_KW else (amount, stage.unit)
+    """(a value or bound of a stage, its unit); steps such as `0.1 kW` and `500 USD` become kW and USD."""
+    step = _STEP.fullmatch(stage.unit)
+    return (amount * Fraction(step[1]), step[2]) if step else (amount, stage.unit)
 
 
 def stage_amount(stage: StageResult, amount: int) -> str:
     """A value or bound of a stage with its unit."""
     value, unit = stage_parts(stage, amount)
-    return kw(value) if unit == "kW" else f"{thousands(value)} {unit}"
+    return kw(value) if unit == "kW" else plain(value, unit)
 
 
 def standing(plan: Plan) -> str:

@@ -14,6 +14,7 @@ from sizing.report.cautions import (
     rejections_in_brief,
     weak_nameplates,
 )
+from sizing.report.cost import cost_sentences, inventory_sentences
 from sizing.report.grid import Column, bullets, paragraph, table
 from sizing.report.holdings import gpus_decomposed, holdings
 from sizing.report.memory_lines import MemoryLine, memory_lines
@@ -34,7 +35,8 @@ def console_report(plan: Plan, bill: str | None = None) -> str:
         _classes(plan),
         _tokens(plan),
         _limits(plan.limits),
-        _listed("Used and stranded", [*pod_sentences(plan), *idle_sentences(plan)]),
+        _listed("Used and stranded", [*inventory_sentences(plan), *pod_sentences(plan), *idle_sentences(plan)]),
+        _listed("Cost", cost_sentences(plan)),
         _listed("Fewer bits", precision_sentences(plan)),
         _listed("To know", _to_know(plan)),
         _listed("Not considered (in full in the workbook)", rejected),

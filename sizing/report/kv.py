@@ -1,10 +1,12 @@
 """A KV estimate on the screen: the answer first, then every step of the calculation with its numbers."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import floor, log10
 
 from sizing.facility.estimate import Home, KvEstimate
+from sizing.pool.engines.ideal import IdealEngine
 from sizing.report.grid import Column, bullets, paragraph, table
 from sizing.report.kv_notes import notes
 from sizing.report.text import amount, plural
@@ -25,7 +27,10 @@ def kv_report(estimates: Sequence[KvEstimate]) -> str:
 
 def _sections(found: KvEstimate) -> Iterator[str]:
     yield paragraph(_answer(found))
-    yield f"KV cache in {found.load.kv_precision.name}\n" + bullets(list(_equations(found)))
+    stored = "" if found.ideal is None else f", as {found.load.engine.name} stores it"
+    yield f"KV cache in {found.load.kv_precision.name}{stored}\n" + bullets(list(_equations(found)))
+    if found.ideal is not None:
+        yield _side_by_side(found, found.ideal)
     if found.home is None:
         yield "Weights\n" + bullets(list(_weights(found)))
     else:
@@ -56,7 +61,7 @@ def _answer(found: KvEstimate) -> str:
         missing = -exact.budget.kv_bytes
         pool = "" if exact.pools == 1 else " in each pool"
         return (
-            f"{where} does not fit: beside the reserve the weights lack {missing:,} bytes "
+            f"{where} does not fit: beside {_outside(found)} the weights lack {missing:,} bytes "
             f"({gb(missing)}, {gib(missing)}) on {replica}{pool}"
         )
     tokens = "" if exact.kv_tokens is None else f", {exact.kv_tokens:,} tokens of cache in all"
@@ -71,9 +76,10 @@ def _equations(found: KvEstimate) -> Iterator[str]:
     """One line for everything that holds tokens: what it multiplies, and what comes out."""
     layers = [(count, kind) for kind, count in found.layers]
     storage, sharding = found.load.storage, found.layout.sharding
+    rows = {replace(stream, rows=0): stream.rows for _, kind in layers for stream in kind.streams(WHOLE.tp)}
     kept = [
-        (stored, Fraction(stored.stream.rows, whole.stream.rows))
-        for stored, whole in zip(storage.stored(layers, sharding), storage.stored(layers, WHOLE), strict=True)
+        (stored, Fraction(stored.stream.rows, rows[replace(stored.stream, rows=0)]))
+        for stored in storage.stored(layers, sharding)
         if not stored.stream.is_state
     ]
     several = len(kept) > 1
@@ -88,7 +94,8 @@ def _equations(found: KvEstimate) -> Iterator[str]:
 
 def _label(stored: Stored) -> str:
     window = "" if stored.grows else ", window"
-    return stored.stream.role.replace("_", " ") + window
+    filled = ", phantom layers" if stored.phantom else ""
+    return stored.stream.role.replace("_", " ") + window + filled
 
 
 def _product(stored: Stored, copies: Fraction, tp: int) -> str:
@@ -112,7 +119,10 @@ def _product(stored: Stored, copies: Fraction, tp: int) -> str:
         factors.append(plural(int(element / 8), "byte") if element % 8 == 0 else f"{amount(element)} bits / 8")
     if copies > 1:
         factors.append(f"{amount(copies)} copies over TP {tp}")
-    if stored.keep.most is not None:
+    if stored.keep.most is not None and stored.block * (1 + stored.spare_blocks) > 1:
+        held = stored.positions(stored.keep.most * stored.keep.every)
+        factors.append(f"{held:,} tokens of a full window in blocks of {stored.block:,}")
+    elif stored.keep.most is not None:
         factors.append(f"{stored.keep.most * stored.keep.every:,} tokens of a full window")
     divided = [f" / {stored.keep.every:,} tokens"] if stored.keep.every > 1 else []
     divided += [f" / DCP {stored.split}"] if stored.split > 1 else []
@@ -127,6 +137,35 @@ def _result(stored: Stored) -> str:
 
 def _per_token(size: Fraction) -> str:
     return f"{amount(size)} bytes per token ({amount(size / 1024)} KiB)"
+
+
+def _side_by_side(found: KvEstimate, ideal: KvEstimate) -> str:
+    """The answer under the engine's profile and under the arithmetic itself, in the same layout."""
+    columns = [Column(""), Column(found.load.engine.name, number=True), Column("ideal", number=True)]
+    both = (found, ideal)
+    rows = [
+        ["bytes per token, long contexts", *(amount(each.bytes_per_token) for each in both)],
+        *(
+            [
+                f"one sequence of {cost.context:,} tokens, GiB",
+                *(_in(GIB, each.exact.sequences[at].bytes) for each in both),
+            ]
+            for at, cost in enumerate(found.exact.sequences)
+        ),
+    ]
+    if found.home is not None:
+        rows.append(["KV budget, GiB", *(f"{(each.exact.kv_budget_bytes or 0) / GIB:,.1f}" for each in both)])
+        rows.append(["tokens", *(_or_none(each.exact.kv_tokens) for each in both)])
+        rows += [
+            [f"sequences of {cost.context:,}", *(_or_none(each.exact.sequences[at].fits) for each in both)]
+            for at, cost in enumerate(found.exact.sequences)
+        ]
+    reserve = "" if found.home is None else ", with a reserve of 10 %"
+    return f"Beside the arithmetic itself{reserve}\n{table(columns, rows)}"
+
+
+def _or_none(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}"
 
 
 def _weights(found: KvEstimate) -> Iterator[str]:
@@ -146,7 +185,7 @@ def _budget(found: KvEstimate, home: Home) -> str:
     per_gpu = f"{found.layout.gpus_per_replica} x {amount(Fraction(home.hbm_bytes, GB))} GB by {home.basis}"
     lines: list[tuple[str, list[int | None]]] = [
         (f"HBM, {per_gpu}", [held.hbm_bytes for held in holdings]),
-        (f"less reserve, {_share(home.reserve)}", [held.reserve_bytes for held in holdings]),
+        (f"less {_reserve(found)}", [held.reserve_bytes for held in holdings]),
         (f"less weights, {found.load.weights.name}", [held.weight_bytes_on_replica for held in holdings]),
         ("KV budget", [held.kv_budget_bytes for held in holdings]),
     ]
@@ -164,6 +203,18 @@ def _budget(found: KvEstimate, home: Home) -> str:
             f"of its name, as published round figures do"
         )
     return text
+
+
+def _outside(found: KvEstimate) -> str:
+    engine = found.load.engine
+    return "the reserve" if isinstance(engine, IdealEngine) else f"what {engine.name} leaves or takes"
+
+
+def _reserve(found: KvEstimate) -> str:
+    engine = found.load.engine
+    if isinstance(engine, IdealEngine):
+        return f"reserve, {_share(engine.reserve)}"
+    return f"what {engine.name} leaves unused or takes"
 
 
 def _share(share: Fraction) -> str:

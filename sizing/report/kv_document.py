@@ -3,6 +3,7 @@
 from typing import Any
 
 from sizing.facility.estimate import Holding, KvEstimate
+from sizing.pool.engines.ideal import IdealEngine
 from sizing.report.kv_notes import notes
 from sizing.units.amounts import number
 
@@ -18,6 +19,7 @@ def kv_document(found: KvEstimate) -> dict[str, Any]:
         "parameters": found.exact.parameters,
         "active_parameters": load.model.active_parameters,
         "layers": [{"kind": kind.name, "count": count} for kind, count in found.layers],
+        "engine": load.engine.name,
         "kv_precision": load.kv_precision.name,
         "layout": {"tp": layout.tp, "dcp": layout.dcp, "attention_dp": layout.attention_dp, "ep": layout.ep},
         "layout_chosen": found.layout_chosen,
@@ -33,13 +35,24 @@ def kv_document(found: KvEstimate) -> dict[str, Any]:
             "system": home.system.name,
             "hbm": home.basis,
             "hbm_bytes": found.exact.hbm_bytes,
-            "reserve": number(home.reserve),
+            "reserve": number(load.engine.reserve) if isinstance(load.engine, IdealEngine) else None,
             "reserve_bytes": found.exact.reserve_bytes,
             "ridge_flop_per_byte": None if found.ridge is None else number(found.ridge),
         }
+    document["ideal"] = None if found.ideal is None else _ideal(found.ideal)
     document["nominal"] = found.nominal and {"parameters": found.nominal.parameters, **_holding(found.nominal)}
     document["notes"] = list(notes(found))
     return document
+
+
+def _ideal(found: KvEstimate) -> dict[str, Any]:
+    """What the arithmetic itself gives in the same layout, beside an engine profile."""
+    return {
+        "bytes_per_token": number(found.bytes_per_token),
+        "constant_bytes": found.constant_bytes,
+        "window_bytes": found.window_bytes,
+        **_holding(found.exact),
+    }
 
 
 def _holding(held: Holding) -> dict[str, Any]:

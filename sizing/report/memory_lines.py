@@ -43,4 +43,4 @@ def reserve_rule(policy: Policy) -> str:
     """The reserve of a pool: a share of HBM, or what the engine profile takes instead (decision 2)."""
     if policy.engine == "ideal":
         return f"{share(policy.reserve)} of the HBM of GPUs in replicas"
-    return f"the overhead of the engine profile {policy.engine}"
+    return f"what {policy.engine} leaves unused or takes beside weights and cache"

@@ -20,9 +20,9 @@ def way_sentences(no_plan: NoPlan) -> list[str]:
 
 def _way(request: Request, changes: list[Relaxation]) -> str:
     parts = [change_in_words(request, change) + _more(change) for change in changes]
-    fewer = sorted({str(change.needed) for change in changes if change.limit.startswith(KV_PRECISION)})
-    seen = ", ".join(f"`sizing catalog precisions {name}`" for name in fewer)
-    evidence = f" (fewer bits are not free: see {seen})" if fewer else ""
+    precisions = sorted({str(change.needed) for change in changes if change.limit.startswith(KV_PRECISION)})
+    where = ", ".join(f"`sizing catalog precisions {name}`" for name in precisions)
+    evidence = f" (what is known of its quality: {where})" if precisions else ""
     return " and ".join(parts) + (", together" if len(parts) > 1 else "") + evidence
 
 
@@ -40,7 +40,9 @@ def partial_sentences(partial: Partial | None) -> list[str]:
     if not partial.share:
         return ["nothing: not even one sequence of every class" if partial.at_most == 0 else "nothing that is known"]
     share = _percent_down(partial.share)
-    told = f"{share} of every class" if partial.share == partial.at_most else f"at least {share} of every class"
+    nothing = [name for name, _, served in partial.served if not served]
+    told = f"{share} of every class" + (f" but {', '.join(nothing)}" if nothing else "")
+    told = told if partial.share == partial.at_most else f"at least {told}"
     classes = [f"{name}: {thousands(served)} of {thousands(demand)}" for name, demand, served in partial.served]
     return [told, ", ".join(classes), f"on {in_brief(partial.bought)}"]
 

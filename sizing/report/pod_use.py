@@ -50,7 +50,9 @@ class PodUse:
 
     @property
     def free_slots(self) -> int:
-        """Slots that further systems of its kinds can take."""
+        """Slots that further systems of its kinds can take; all where it is empty."""
+        if not self.filled.fill.systems:
+            return self.slots
         return sum(system.gpus * count for system, count in self.room)
 
     @property

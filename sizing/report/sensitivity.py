@@ -1,18 +1,39 @@
-"""What the plan hangs on, in sentences: the other basis of HBM, and nameplates that are published as ranges."""
+"""What the plan hangs on, in sentences: the other basis of HBM, and nameplates and prices that are ranges."""
 
 from collections.abc import Iterator
 from fractions import Fraction
 
-from sizing.plan.plan import OtherHbm, Plan, PowerRanges
-from sizing.report.answer import in_brief
+from sizing.facility.prices import Price
+from sizing.plan.plan import OtherHbm, Plan, PowerRanges, PriceRanges, WithoutEngine
+from sizing.report.answer import headline, in_brief
+from sizing.report.cost import usd
+from sizing.report.text import share
 from sizing.units.amounts import kw
 
 
 def sensitivity_sentences(plan: Plan) -> list[str]:
-    """Whether kW ranges leave the choice of systems open (decision 8), and what the other basis of HBM would change."""
+    """Whether ranges of kW (decision 8) or prices leave the choice open; what the other basis of HBM would change."""
     if plan.sensitivity is None:
         return []
-    return [*_power(plan.sensitivity.power), _hbm(plan, plan.sensitivity.hbm)]
+    return [
+        *_power(plan.sensitivity.power),
+        *_prices(plan.sensitivity.prices),
+        _hbm(plan, plan.sensitivity.hbm),
+        *_ideal(plan, plan.sensitivity.ideal),
+    ]
+
+
+def _ideal(plan: Plan, ideal: WithoutEngine | None) -> Iterator[str]:
+    """The answer under the engine profile and under the arithmetic itself, side by side."""
+    if ideal is None:
+        return
+    policy = plan.request.policy
+    beside = "no plan within the limits" if ideal.plan is None else in_brief(ideal.plan)
+    settled = "" if ideal.proven else ", as far as a second look went"
+    yield (
+        f"as {policy.engine} stores and starts it: {headline(plan)}; by the arithmetic itself with a reserve of "
+        f"{share(policy.reserve)} (ideal): {beside}{settled}"
+    )
 
 
 def _power(power: PowerRanges) -> Iterator[str]:
@@ -23,6 +44,18 @@ def _power(power: PowerRanges) -> Iterator[str]:
             f"the choice of systems is not decided, it rests on kW figures whose ranges overlap: this plan lies within "
             f"{_range(power.nameplate_range_kw)}, and another within {_range(other.nameplate_range_kw)} "
             f"({in_brief(other)})"
+        )
+
+
+def _prices(prices: PriceRanges | None) -> Iterator[str]:
+    if prices is None:
+        return
+    if prices.decided is None:
+        yield "whether the ranges of prices leave the choice open was not settled by a second look"
+    for other in prices.others:
+        yield (
+            f"the choice turns inside the ranges of prices: this plan costs {usd(Price(*prices.cost_range_usd))}, and "
+            f"another {usd(Price(*other.cost_range_usd))} ({in_brief(other.plan)})"
         )
 
 

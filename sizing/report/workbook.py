@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sizing.plan.bill import bill_of_units
+from sizing.plan.cost import is_priced
 from sizing.plan.plan import Plan
 from sizing.report.reported import Reported
 
@@ -22,7 +23,7 @@ NO_DATE = datetime(1980, 1, 1)
 
 def writers() -> tuple[tuple[str, Writer], ...]:
     """(sheet name, writer) in the order of the sheets."""
-    from sizing.report.sheets import assumptions, bill, placement, power, rejected, request, summary, tokens
+    from sizing.report.sheets import assumptions, bill, cost, placement, power, rejected, request, summary, tokens
 
     return (
         ("Summary", summary.write),
@@ -30,10 +31,16 @@ def writers() -> tuple[tuple[str, Writer], ...]:
         ("Token budget", tokens.write),
         ("Placement", placement.write),
         ("Power and cooling", power.write),
+        ("Cost", cost.write),
         ("Assumptions and sources", assumptions.write),
         ("Request", request.write),
         ("Not considered", rejected.write),
     )
+
+
+def has_sheet(name: str, plan: Plan) -> bool:
+    """Whether a plan has anything to say on a sheet: without a price there is no cost."""
+    return name != "Cost" or is_priced(plan.request)
 
 
 def workbook_bytes(plan: Plan) -> bytes:
@@ -53,6 +60,8 @@ def workbook_bytes(plan: Plan) -> bytes:
     styles = style_arrays(workbook)
     reported = Reported(plan, bill_of_units(plan))
     for name, write in writers():
+        if not has_sheet(name, plan):
+            continue
         page = Page(workbook.create_sheet(name), styles)
         write(page, reported)
         page.finish()

@@ -134,10 +134,9 @@ def _assumptions(systems: Sequence[System], sites: Sequence[Site], policy: Polic
 def _site_assumptions(systems: Sequence[System], site: Site, policy: Policy) -> Iterator[str]:
     pod = site.pod
     trusting = [system for system in systems if _unknown_cooling(system, site)]
-    for why, names in (
-        ("policy.systems names them", [each.name for each in trusting if refusal(each, site, policy) is None]),
-        (f"they are installed at {site.name!r}", [each.name for each in trusting if site.installed(each.name)]),
-    ):
+    named = [system.name for system in trusting if refusal(system, site, policy) is None]
+    installed = [system.name for system in trusting if site.installed(system.name) and system.name not in named]
+    for why, names in (("policy.systems names them", named), (f"they are installed at {site.name!r}", installed)):
         if names:
             yield (
                 f"That a Pod {pod.name} ({pod.cooling}) cools {', '.join(names)}, which its published figures do not "

@@ -63,7 +63,7 @@ def document_of(name: str, classes: Iterable[ServiceClass], sites: Iterable[Site
             for site in sites
         ],
         "policy": {
-            "reserve_share": number(policy.reserve),
+            "reserve_share": number(policy.reserve) if policy.profile is None else None,
             "headroom_share": number(policy.headroom),
             "spare_systems": policy.spare_systems,
             "systems": None if policy.systems is None else list(policy.systems),
@@ -109,7 +109,11 @@ def workload_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def entries_of(
-    catalog: "Catalog", classes: Iterable[ServiceClass], sites: Iterable[Site], systems: Iterable[System]
+    catalog: "Catalog",
+    classes: Iterable[ServiceClass],
+    sites: Iterable[Site],
+    systems: Iterable[System],
+    policy: Policy,
 ) -> dict[str, dict[str, Any]]:
     """The catalog entries in use, in full, by section and name."""
     names: dict[str, set[str]] = {
@@ -118,6 +122,7 @@ def entries_of(
         "models": {service.model.name for service in classes},
         "precisions": {precision.name for service in classes for precision in service.kv_precisions},
         "pods": {site.pod.name for site in sites},
+        "engines": {policy.engine},
         "bill_rules": {site.pod.bill_rules.name for site in sites if site.pod.bill_rules is not None},
     }
     return {section: {name: catalog.entry(section, name) for name in sorted(names[section])} for section in names}

@@ -122,7 +122,7 @@ def _duplicates(document: Document, key: str) -> list[Problem]:
 
 
 def _resolve(entry: Workload, document: Document, catalog: "Catalog", stages: tuple[str, ...] | None) -> Request:
-    policy = _policy(entry.policy, stages)
+    policy = _policy(entry.policy, stages, catalog)
     classes = tuple(
         _service_class(service, policy, catalog) for service in sorted(entry.classes, key=lambda service: service.name)
     )
@@ -144,7 +144,7 @@ def _resolve(entry: Workload, document: Document, catalog: "Catalog", stages: tu
         raise BadInput(*sorted(problems, key=lambda problem: problem.line or 0))
     candidates = choose_candidates(systems, sites, policy, missing)
     form = document_of(entry.name, classes, sites, policy)
-    entries = entries_of(catalog, classes, sites, candidates.systems)
+    entries = entries_of(catalog, classes, sites, candidates.systems, policy)
     return Request(
         name=entry.name,
         classes=classes,
@@ -166,7 +166,7 @@ def _missing(catalog: "Catalog", section: str, name: str) -> dict[str, str]:
     return dict(catalog.entry(section, name).get("missing") or {})
 
 
-def _policy(entry: PolicyEntry, stages: tuple[str, ...] | None) -> Policy:
+def _policy(entry: PolicyEntry, stages: tuple[str, ...] | None, catalog: "Catalog") -> Policy:
     return Policy(
         reserve=entry.reserve,
         headroom=entry.headroom,
@@ -181,6 +181,7 @@ def _policy(entry: PolicyEntry, stages: tuple[str, ...] | None) -> Policy:
         hbm=entry.hbm,
         power_basis=entry.power_basis,
         prices=_prices(entry.prices),
+        profile=None if entry.engine == DEFAULT_ENGINE else catalog.engine(entry.engine),
     )
 
 

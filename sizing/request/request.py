@@ -11,6 +11,8 @@ from sizing.facility.loads import PowerBasis
 from sizing.facility.prices import Prices
 from sizing.facility.site import Site
 from sizing.facility.system import System
+from sizing.pool.engines.ideal import IdealEngine
+from sizing.pool.engines.profile import Engine
 from sizing.pool.gpu import HbmBasis
 from sizing.pool.precision import KvPrecision
 from sizing.sequence.model import ModelShape
@@ -49,7 +51,8 @@ def demand(concurrency: int, headroom: Fraction) -> int:
 class Policy:
     """How to plan. `systems` None: all on sale that the Pod can cool. `supply` is per system, over all sites.
 
-    `objective` are stages as `request/objective.py` reads them.
+    `objective` are stages as `request/objective.py` reads them. `profile` is the one that `engine` names; None is the
+    arithmetic itself, with the reserve (decision 2).
     """
 
     reserve: Fraction
@@ -65,6 +68,12 @@ class Policy:
     hbm: HbmBasis
     power_basis: PowerBasis
     prices: Prices = field(default_factory=Prices)
+    profile: Engine | None = None
+
+    @property
+    def rules(self) -> Engine:
+        """How caches are stored, and what a pool has left for them."""
+        return self.profile or IdealEngine(self.reserve)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,8 +116,6 @@ def _engine(catalog: "Catalog", name: str) -> str:
     known = catalog.names("engines")
     if name not in known:
         raise NotAccepted("unknown engine", ", ".join(known), nearest(name, known))
-    if name != DEFAULT_ENGINE:
-        raise NotAccepted("storage rules of an engine are not supported yet", DEFAULT_ENGINE)
     return name
 
 

@@ -20,10 +20,10 @@ from sizing.facility.estimate import (
     off_ladder,
 )
 from sizing.facility.system import System
+from sizing.pool.engines.ideal import IdealEngine
 from sizing.pool.gpu import HbmBasis
 from sizing.pool.layout import Layout, layout_for, layouts
 from sizing.pool.precision import KvPrecision
-from sizing.pool.storage import IdealStorage
 from sizing.sequence.model import ModelShape
 from sizing.sequence.weights import FORMATS
 from sizing.units.amounts import GB, GIB
@@ -45,17 +45,18 @@ def load(precisions: Precisions) -> Loader:
         kv: str = "bf16",
         contexts: tuple[int, ...] = (SHORT, MIDDLE, LONG),
         concurrencies: tuple[int, ...] = (1, 8, 32, 128),
+        reserve: Fraction = Fraction(1, 10),
     ) -> Load:
         precision = precisions[kv]
-        return Load(model, FORMATS[weights], precision, IdealStorage(precision.bits.value), contexts, concurrencies)
+        return Load(model, FORMATS[weights], precision, IdealEngine(reserve), contexts, concurrencies)
 
     return build
 
 
-def home(system: System, basis: HbmBasis = "label", reserve: Fraction = Fraction(1, 10)) -> Home:
+def home(system: System, basis: HbmBasis = "label") -> Home:
     hbm = system.gpu.hbm_bytes(basis)
     assert hbm is not None
-    return Home(system, basis, hbm, reserve)
+    return Home(system, basis, hbm)
 
 
 @pytest.mark.parametrize(
@@ -223,8 +224,7 @@ def test_nothing_fits_where_weights_do_not(shapes: Shapes, systems: Systems, loa
 def test_where_weights_fit_nowhere_the_least_lacking_layout_is_shown(
     shapes: Shapes, systems: Systems, load: Loader
 ) -> None:
-    small = home(systems["h200-8"], reserve=Fraction(9, 10))
-    found = estimate(load(shapes["llama-3.1-405b"]), small)
+    found = estimate(load(shapes["llama-3.1-405b"], reserve=Fraction(9, 10)), home(systems["h200-8"]))
     assert found.exact.weights_fit is False
     assert found.layout == Layout(8)
 
@@ -310,8 +310,8 @@ def test_held_sequences_fit_and_one_more_does_not(
     shapes: Shapes, systems: Systems, load: Loader, context: int, hbm: int, reserve: Fraction
 ) -> None:
     system = systems["h200-8"]
-    question = load(shapes["llama-3.1-8b"], contexts=(context,))
-    found: KvEstimate = estimate(question, Home(system, "label", hbm * GB, reserve))
+    question = load(shapes["llama-3.1-8b"], contexts=(context,), reserve=reserve)
+    found: KvEstimate = estimate(question, Home(system, "label", hbm * GB))
     budget, cost = found.exact.budget, found.exact.sequences[0]
     assert budget is not None
     assert cost.fits is not None

@@ -211,3 +211,39 @@ def test_nemotron_h_is_as_long_as_its_pattern() -> None:
     assert letters.constant_bytes(1) == 3 * (128 + 2 * 2 * 8) * 2 + 128 * 8 * 4
     half = shape(**config, mamba_ssm_cache_dtype="bfloat16")
     assert letters.constant_bytes(1) - half.constant_bytes(1) == 128 * 8 * 2
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {
+            "sparse_attention_config": {
+                "sparse_num_index_heads": 2,
+                "sparse_index_dim": 32,
+                "sparse_attention_freq": [0, 0, *[1] * 6],
+            }
+        },
+        {
+            "layer_types": ["full_attention"] * 2 + ["minimax_m3_sparse"] * 6,
+            "index_n_heads": 2,
+            "index_head_dim": 32,
+        },
+    ],
+)
+def test_index_keys_of_minimax_m3_in_both_spellings(config: dict[str, Any]) -> None:
+    model = shape(
+        model_type="minimax_m3",
+        num_local_experts=4,
+        num_experts_per_tok=2,
+        moe_layer_freq=[1] * 8,
+        shared_intermediate_size=32,
+        **config,
+    )
+    assert model.index_bytes_per_token(WHOLE, BF16) == 6 * 32 * 2
+    assert model.bytes_per_token(WHOLE, BF16) == 8 * ROW + 6 * 32 * 2
+
+
+def test_deepseek_without_latents_caches_heads() -> None:
+    experts = {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
+    model = shape(model_type="deepseek_v2", use_mla=False, first_k_dense_replace=1, **experts)
+    assert model.bytes_per_token(WHOLE, BF16) == 8 * ROW

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sizing.catalog.catalog import Catalog
 from sizing.facility.bill_rules import BillRules, RuleLine
 from sizing.facility.pod import Balance
 from sizing.facility.quantities import PerPod
@@ -213,7 +214,10 @@ BROKEN: Mapping[str, tuple[Broken, str]] = {
         lambda: with_policy(hbm="driver"),
         "node-8/dense-70b/bf16/bf16/tp8: HBM bytes of a pool: the plan says 1,128,000,000,000, the request gives 0",
     ),
-    "engine profile": (lambda: with_policy(engine="vllm"), "engine profile 'vllm' cannot be checked"),
+    "another engine": (
+        lambda: with_policy(engine="vllm", profile=Catalog().engine("vllm")),
+        "node-8/dense-70b/bf16/bf16/tp8: its cache is not stored as vllm does at bf16",
+    ),
     "TP that no head count allows": (
         lambda: with_deployment(MIXED, layout=Layout(3)),
         "node-8/dense-70b/bf16/bf16/tp3: 64 query heads cannot be split over TP 3",

@@ -182,7 +182,7 @@ def test_no_plan_tells_why_and_the_smallest_change() -> None:
     assert lines(text)[start : start + 5] == [
         "- power of site `north` 4.5 MW -> 5 MW (+11.1 %)",
         "- or supply of rack-72 2 -> at most 5 (+150.0 %) and Pods of site `south` 0 -> at most 1, together",
-        "- or allow fp8 for `long` (fewer bits are not free: see `sizing catalog precisions fp8`)",
+        "- or allow fp8 for `long` (what is known of its quality: `sizing catalog precisions fp8`)",
         "- or 14 % less concurrency",
         "",
     ]

@@ -8,6 +8,7 @@ import pytest
 
 from sizing.facility.pod import PodType
 from sizing.facility.system import Status, System
+from sizing.pool.engines.ideal import IdealEngine
 from sizing.pool.gpu import Gpu
 from sizing.pool.precision import KvPrecision
 from sizing.sequence.feed_forward import Experts, GatedMlp
@@ -97,7 +98,7 @@ class FakeCatalog:
                 pod("air-pod", cooling="air", air="300"),
                 pod("both-pod", cooling="liquid and air", liquid="900", air="12"),
             ),
-            "engines": {"ideal": {}, "vllm": {}},
+            "engines": {"ideal": IdealEngine(Fraction(1, 10)), "vllm": IdealEngine(Fraction(1, 5))},
         }
 
     def names(self, section: str) -> tuple[str, ...]:
@@ -114,6 +115,9 @@ class FakeCatalog:
 
     def pod(self, name: str) -> Any:
         return self._find("pods", name)
+
+    def engine(self, name: str) -> Any:
+        return self._find("engines", name)
 
     def entry(self, section: str, name: str) -> dict[str, Any]:
         missing = {"nameplate_kw": "No data sheet states it."} if name == "no-power-8" else {}

@@ -90,10 +90,21 @@ def test_entries_in_use(fake_catalog: Any, workload: dict[str, Any]) -> None:
         "models": ["dense-7b"],
         "precisions": ["bf16"],
         "pods": ["podos-1mw"],
+        "engines": ["ideal"],
         "bill_rules": [],
     }
     assert request.catalog_sha256 == sha256_of(request.entries)
     assert request.input_sha256 == sha256_of(request.document)
+
+
+def test_an_engine_profile_replaces_the_reserve(fake_catalog: Any, workload: dict[str, Any]) -> None:
+    request = workload_from({**workload, "policy": {"engine": "vllm"}}, fake_catalog)
+    assert request.policy.rules is fake_catalog.engine("vllm")
+    assert request.document["policy"]["reserve_share"] is None
+    assert list(request.entries["engines"]) == ["vllm"]
+    again = request_from_document(request.document, fake_catalog)
+    assert again.document == request.document
+    assert again.policy.rules is request.policy.rules
 
 
 KW = st.integers(0, 10**7).map(lambda tenths: f"{tenths / 10} kW") | st.integers(1, 10**9).map(lambda watt: f"{watt} W")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from sizing.intake.configuration import Configuration
+from sizing.intake.families.dense import LLAMA
 from sizing.intake.families.mixture import (
     Expertise,
     Which,
@@ -15,6 +16,7 @@ from sizing.intake.families.mixture import (
     deepseek_moe,
     feed_forwards,
     from_first,
+    mixture,
     mtp_outer,
 )
 from sizing.intake.families.pieces import HEADS, HIDDEN, experts, has_experts, mlp, model, mtp_count
@@ -49,7 +51,9 @@ def corrected(config: Configuration) -> bool:
 
 
 def deepseek_v2(config: Configuration) -> Parts:
-    """DeepSeek-V2 and V2-Lite: no correction bias in the router."""
+    """DeepSeek-V2 and V2-Lite: no correction bias in the router. With `use_mla` off heads are cached (DeepSeek-VL2)."""
+    if not config.flag("use_mla", True):
+        return mixture(LLAMA, deepseek_moe, from_first)(config)
     return _latent_model(config, deepseek_moe, mtp_repeats=True)
 
 

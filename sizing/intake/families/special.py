@@ -34,6 +34,10 @@ from sizing.intake.parts import Layer, Parts
 from sizing.sequence.feed_forward import FeedForward
 from sizing.sequence.heads import FullAttention, IndexedAttention
 
+INDEXED = "indexed"
+M3_TYPES = {"full_attention": FULL, "minimax_m3_sparse": INDEXED, "indexed_attention": INDEXED}
+SPARSE_KEYS = ("sparse_num_index_heads", "sparse_index_dim")
+
 
 def gpt_oss(config: Configuration) -> Parts:
     """gpt-oss: even layers slide; a learned sink per head, biases everywhere, also on experts and router."""
@@ -111,7 +115,7 @@ def mimo_v2(config: Configuration) -> Parts:
 
 
 def minimax_m3(config: Configuration) -> Parts:
-    """MiniMax-M3: heads kept in full, and an index key in the layers that `sparse_attention_freq` names."""
+    """MiniMax-M3: heads kept in full, and an index key in the sparse layers."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut = heads(config, hidden)
     fields: dict[str, Any] = {
@@ -120,15 +124,13 @@ def minimax_m3(config: Configuration) -> Parts:
         "gate_width": cut.query * cut.dim * config.flag("attention_output_gate"),
     }
     full = FullAttention(**fields)
-    indexed, at = full, [0] * layers
+    at = _indexed_layers(config, layers)
     sparse = config.inner("sparse_attention_config")
-    if sparse is not None and sparse.flag("use_sparse_attention", True):
-        indexed = IndexedAttention(
-            index_heads=sparse.count("sparse_num_index_heads"),
-            index_head_dim=sparse.count("sparse_index_dim"),
-            **fields,
-        )
-        at = sparse.counts("sparse_attention_freq", layers) or [1] * layers
+    queries, keys = ("index_n_heads", "index_head_dim") if sparse is None else SPARSE_KEYS
+    source = sparse or config
+    indexed = full
+    if any(at):
+        indexed = IndexedAttention(index_heads=source.count(queries), index_head_dim=source.count(keys), **fields)
     width = config.count("intermediate_size", "moe_intermediate_size")
     routed = from_first(config, layers)
     inner_sparse = experts(
@@ -143,6 +145,15 @@ def minimax_m3(config: Configuration) -> Parts:
         for layer in range(layers)
     ]
     return model(config, found)
+
+
+def _indexed_layers(config: Configuration, layers: int) -> list[int]:
+    """1 for a layer with index keys: by `sparse_attention_freq`, or by `layer_types` as transformers 5 writes it."""
+    sparse = config.inner("sparse_attention_config")
+    if sparse is not None:
+        on = sparse.flag("use_sparse_attention", True)
+        return (sparse.counts("sparse_attention_freq", layers) or [1] * layers) if on else [0] * layers
+    return [int(name == INDEXED) for name in config.types(layers, "layer_types", M3_TYPES) or [FULL] * layers]
 
 
 def step3p5(config: Configuration) -> Parts:

@@ -10,10 +10,11 @@ from sizing.facility.deployment import Deployment
 from sizing.facility.site import Site
 from sizing.facility.system import System
 from sizing.plan.plan import Pattern, Plan, PlannedDeployment
-from sizing.pool.budget import PoolBudget, pool_budget
+from sizing.pool.budget import PoolBudget
+from sizing.pool.engines.profile import Memory
 from sizing.pool.precision import KvPrecision
-from sizing.pool.storage import IdealStorage
 from sizing.request.request import Request, ServiceClass
+from sizing.sequence.attention import Storage
 from sizing.sequence.model import ModelShape
 from sizing.sequence.weights import FORMATS, weight_bytes
 
@@ -45,12 +46,15 @@ class Case:
 
     def budget(self, deployment: Deployment) -> PoolBudget:
         """Of one pool, worked out anew."""
-        weights = weight_bytes(self.models[deployment.model.name], FORMATS[deployment.weights])
-        hbm = self.hbm_bytes(deployment.system.name)
-        return pool_budget(hbm, self.request.policy.reserve, weights, deployment.layout)
+        model, system = self.models[deployment.model.name], self.systems[deployment.system.name]
+        weights = weight_bytes(model, FORMATS[deployment.weights])
+        memory = Memory(self.hbm_bytes(system.name), system.gpu.vendor)
+        precision = self.kv_precisions[deployment.kv_precision.name]
+        return self.request.policy.rules.budget(memory, model, weights, precision, deployment.layout)
 
-    def storage(self, deployment: Deployment) -> IdealStorage:
-        return IdealStorage(self.kv_precisions[deployment.kv_precision.name].bits.value)
+    def storage(self, deployment: Deployment) -> Storage:
+        precision = self.kv_precisions[deployment.kv_precision.name]
+        return self.request.policy.rules.storage(self.models[deployment.model.name], precision)
 
     def bytes_per_token(self, deployment: Deployment) -> Fraction:
         model = self.models[deployment.model.name]
@@ -93,7 +97,7 @@ class Case:
         return standing
 
     def bought(self, site: str | None = None) -> Counter[str]:
-        """What stands beyond what is installed, by kind, at one site or over all; below 0 where that is not all there."""
+        """What stands beyond what is installed, by kind, at one site or over all; below 0 where some is missing."""
         bought = self.standing(site)
         for place in self.sites.values():
             if site in (None, place.name):

@@ -35,7 +35,7 @@ def cost(case: Case) -> tuple[Fraction | None, Fraction | None]:
 
 
 def parts(case: Case) -> Iterator[Part]:
-    """Every kind of system and every Pod that is bought, with its energy; the balance of plant of every Pod's energy."""
+    """Every kind of system and every Pod that is bought, with energy; the energy of every Pod's balance of plant."""
     prices = case.request.policy.prices
     for name, site in case.sites.items():
         for kind, count in case.bought(name).items():

@@ -11,7 +11,7 @@ from sizing.facility.loads import nameplate_kw
 from sizing.plan.checks.case import Case, unequal
 from sizing.plan.checks.costs import parts
 from sizing.plan.plan import Status
-from sizing.request.objective import COST, Aim, parse_aim, steps, unit_of, unit_text
+from sizing.request.objective import COST, parse_aim, steps, unit_of, unit_text
 from sizing.request.request import Request
 
 ZERO = Fraction(0)

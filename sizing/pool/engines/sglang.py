@@ -96,7 +96,8 @@ class SglangEngine:
     """One range of versions. Bytes are of one GPU.
 
     `hidden_bytes` is what the driver keeps of the memory that it reports, `context_bytes` what the process holds before
-    it counts what is free; of several GPUs each holds `context_bytes_in_group`. The share of free memory for weights
+    it counts what is free, `loading_bytes` what loading takes beside the weights by one GPU alone, and
+    `loading_bytes_in_group` by one of several. The share of free memory for weights
     and cache is stated by GPUs of a replica in `shares` (descending), or where that is empty follows from `captures`:
     `token_bytes` a token, `sequence_bytes` a sequence, `group_bytes` a GPU of the replica and `base_bytes`, but not
     below `least_outside_bytes` on GPUs above 60 GiB.
@@ -105,7 +106,8 @@ class SglangEngine:
     name: str
     hidden_bytes: int
     context_bytes: int
-    context_bytes_in_group: int
+    loading_bytes: int
+    loading_bytes_in_group: int
     shares: tuple[tuple[int, Fraction], ...]
     captures: tuple[Captures, ...]
     token_bytes: int
@@ -153,10 +155,10 @@ class SglangEngine:
     def outside(
         self, memory: Memory, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED
     ) -> Outside:
-        context = self.context_bytes if layout.gpus_per_replica == 1 else self.context_bytes_in_group
-        free = memory.hbm_bytes - self.hidden_bytes - context
+        free = memory.hbm_bytes - self.hidden_bytes - self.context_bytes
         unused = ceil((1 - self.share(memory, model, layout, start)) * free)
-        return Outside(unused=unused + self.hidden_bytes, non_torch=context)
+        loading = self.loading_bytes if layout.gpus_per_replica == 1 else self.loading_bytes_in_group
+        return Outside(unused=unused + self.hidden_bytes + self.context_bytes, non_torch=loading)
 
     def loaded(self, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED) -> int:
         return loaded_bytes(model, weights, layout, start.element_bytes)

@@ -11,6 +11,7 @@ from sizing.report.cautions import (
     rejections_in_brief,
     weak_nameplates,
 )
+from sizing.report.cost import cost_sentences, inventory_sentences
 from sizing.report.holdings import gpus_decomposed, holdings
 from sizing.report.page import Column, Page, Row
 from sizing.report.pod_use import idle_sentences, pod_sentences
@@ -75,7 +76,8 @@ def write(page: Page, reported: Reported) -> None:
     page.table(STAGES, _stages(plan))
     page.section("Limits")
     page.table(LIMITS, limit_rows(plan))
-    page.notes("Used and stranded", [*pod_sentences(plan), *idle_sentences(plan)])
+    page.notes("Used and stranded", [*inventory_sentences(plan), *pod_sentences(plan), *idle_sentences(plan)])
+    page.notes("Cost", cost_sentences(plan))
     page.notes("Fewer bits", precision_sentences(plan))
     page.notes(
         "To know",
@@ -107,6 +109,8 @@ def _figures(plan: Plan) -> list[Row]:
         Row(("Free slots", totals.free_slots, "GPU slots")),
     ]
     if totals.cost_usd is not None:
+        if totals.cost_low_usd != totals.cost_usd:
+            rows.append(Row(("Cost, all prices at their low end", totals.cost_low_usd, "USD")))
         rows.append(Row(("Cost", totals.cost_usd, "USD")))
     return rows
 

@@ -1,0 +1,499 @@
+"""The engine profiles against what engines printed at start-up.
+
+    python benchmarks/engine_logs.py [FOLDER] [--rows] [--markdown]
+
+FOLDER holds `engine_logs.json` and `configs/` (by default ../shared/data beside this checkout). For every row the
+memory of a token on one GPU and the tokens of the cache are predicted, from the model's shape, the GPU and the flags
+that the row states, by the profile of its version and by the arithmetic itself with a reserve of 10 %. `--rows` lists
+all rows, `--markdown` prints the tables of docs/engines.md.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from sizing.advice.calibrate import Setting, calibrate  # noqa: E402  the checkout goes first
+from sizing.catalog.catalog import Catalog  # noqa: E402
+from sizing.catalog.engines import profile_of  # noqa: E402
+from sizing.intake.huggingface import import_config, import_tree  # noqa: E402
+from sizing.intake.logs import EngineLog  # noqa: E402
+from sizing.plan.calibration import Calibration  # noqa: E402
+from sizing.pool.engines.profile import Start  # noqa: E402
+from sizing.pool.layout import layout_for  # noqa: E402
+from sizing.pool.precision import KvPrecision  # noqa: E402
+from sizing.sequence.model import ModelShape  # noqa: E402
+from sizing.sequence.weights import ALL, FORMATS, WeightFormat  # noqa: E402
+from sizing.units.amounts import GIB  # noqa: E402
+
+FOLDER = ROOT.parent / "shared" / "data"
+TOKEN_GOAL = 0.005
+TOKENS_GOAL = 0.05
+RISING = (0.5, 0.9, 1.0)
+
+LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "tie_word_embeddings": False,
+         "max_position_embeddings": 4096, "vocab_size": 32000}  # fmt: skip
+TREES: Mapping[str, dict[str, Any]] = {  # shapes of models whose configuration is not at hand, as their cards give them
+    "gemma-2-2b": {
+        "model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "hidden_size": 2304, "intermediate_size": 9216,
+        "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+        "vocab_size": 256000, "sliding_window": 4096, "max_position_embeddings": 8192,
+    },
+    "gemma-3-4b": {
+        "model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"],
+        "text_config": {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240,
+                        "num_hidden_layers": 34, "sliding_window": 1024},
+        "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152, "intermediate_size": 4304,
+                          "num_attention_heads": 16, "num_hidden_layers": 27, "patch_size": 14, "image_size": 896},
+    },
+    "granite-3.1-2b": {
+        "model_type": "granite", "architectures": ["GraniteForCausalLM"], "hidden_size": 2048,
+        "intermediate_size": 8192, "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "vocab_size": 49155, "tie_word_embeddings": True, "max_position_embeddings": 131072,
+    },
+    "mistral-small-3.1-24b": {
+        "model_type": "mistral3", "architectures": ["Mistral3ForConditionalGeneration"], "spatial_merge_size": 2,
+        "multimodal_projector_bias": False,
+        "text_config": {"model_type": "mistral", "hidden_size": 5120, "intermediate_size": 32768,
+                        "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
+                        "vocab_size": 131072, "max_position_embeddings": 131072, "sliding_window": None,
+                        "tie_word_embeddings": False},
+        "vision_config": {"model_type": "pixtral", "hidden_size": 1024, "intermediate_size": 4096,
+                          "num_hidden_layers": 24, "num_attention_heads": 16, "head_dim": 64, "patch_size": 14,
+                          "image_size": 1540, "num_channels": 3},
+    },
+    "kimi-vl-a3b": {
+        "model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"], "hidden_size": 2048,
+        "intermediate_size": 11264, "moe_intermediate_size": 1408, "num_hidden_layers": 27, "num_attention_heads": 16,
+        "num_key_value_heads": 16, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+        "v_head_dim": 128, "q_lora_rank": None, "n_routed_experts": 64, "num_experts_per_tok": 6,
+        "n_shared_experts": 2, "first_k_dense_replace": 1, "moe_layer_freq": 1, "vocab_size": 163840,
+        "max_position_embeddings": 131072, "tie_word_embeddings": False,
+    },
+    "llama-2-7b": LLAMA | {"hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
+                           "num_attention_heads": 32, "num_key_value_heads": 32},
+    "tinyllama-1.1b": LLAMA | {"hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 22,
+                               "num_attention_heads": 32, "num_key_value_heads": 4},
+    "qwen2.5-0.5b": {
+        "model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "hidden_size": 896, "intermediate_size": 4864,
+        "num_hidden_layers": 24, "num_attention_heads": 14, "num_key_value_heads": 2, "vocab_size": 151936,
+        "tie_word_embeddings": True, "max_position_embeddings": 32768,
+    },
+}  # fmt: skip
+MODELS: Sequence[
+    tuple[str, str]
+] = (  # (expression of the row's model, file in configs/, entry of TREES or of the catalog)
+    (r"DeepSeek-V2-Lite", "deepseek-ai__DeepSeek-V2-Lite"),
+    (r"Qwen2\.5-7B", "Qwen__Qwen2-7B"),
+    (r"gemma-2-27b", "google__gemma-2-27b"),
+    (r"gemma-2-2b", "gemma-2-2b"),
+    (r"gemma-3-4b", "gemma-3-4b"),
+    (r"gemma-7b", "google__gemma-7b"),
+    (r"granite-(3\.1-2b|vision-3\.3-2b)", "granite-3.1-2b"),
+    (r"granite-3\.1-8b", "ibm-granite__granite-3.3-8b-instruct"),
+    (r"R1-Distill-Llama-70B", "llama-3.1-70b"),
+    (r"Llama-3\.3-70B", "llama-3.3-70b"),
+    (r"Meta-Llama-3-8B$", "meta-llama__Meta-Llama-3-8B"),
+    (r"Llama-3\.1-8B|Llama 8B-class", "llama-3.1-8b"),
+    (r"Llama-4-Scout", "RedHatAI__Llama-4-Scout-17B-16E-Instruct-FP8-dynamic"),
+    (r"Mistral-Small-3\.1-24B", "mistral-small-3.1-24b"),
+    (r"Mixtral-8x7B", "mixtral-8x7b"),
+    (r"Kimi-Dev-72B|Qwen2\.5-72B", "Qwen__Qwen2.5-72B"),
+    (r"Kimi-VL-A3B", "kimi-vl-a3b"),
+    (r"Qwen1\.5-MoE-A2\.7B", "Qwen__Qwen1.5-MoE-A2.7B"),
+    (r"Qwen3-30B-A3B", "Qwen__Qwen3-30B-A3B-FP8"),
+    (r"gpt-oss-20b", "openai__gpt-oss-20b"),
+    (r"gpt-oss-120b", "gpt-oss-120b"),
+    (r"Qwen3-0\.6B", "Qwen__Qwen3-0.6B"),
+    (r"Qwen3-32B", "qwen3-32b"),
+    (r"GLM-5\.1-NVFP4", "nvidia__GLM-5.1-NVFP4"),
+    (r"MiniMax-M2\.5", "MiniMaxAI__MiniMax-M2.5"),
+    (r"Kimi-K2\.6", "moonshotai__Kimi-K2.6"),
+    (r"Kimi-K3", "moonshotai__Kimi-K3"),
+    (r"Qwen3\.[68]-27B", "Qwen__Qwen3.5-27B"),
+    (r"qwen3\.6-35b-a3b", "nvidia__Qwen3.6-35B-A3B-NVFP4"),
+    (r"CodeLlama-34B", "codellama__CodeLlama-34b-Instruct-hf"),
+    (r"Kimi-Linear-48B", "moonshotai__Kimi-Linear-48B-A3B-Instruct"),
+    (r"Qwen2\.5-14B", "Qwen__Qwen2.5-14B.maxtext"),
+    (r"DeepSeek-V4-Flash", "deepseek-ai__DeepSeek-V4-Flash"),
+    (r"QwQ-32B", "Qwen__QwQ-32B"),
+    (r"(?i)llama-2-7b", "llama-2-7b"),
+    (r"Llama-2-70B", "meta-llama__Llama-2-70b-hf"),
+    (r"qwen2\.5-coder-0\.5B", "qwen2.5-0.5b"),
+    (r"Phi-4", "microsoft__phi-4"),
+    (r"TinyLlama", "tinyllama-1.1b"),
+)
+INFERRED = {  # rows that name no model; their notes infer its shape from the bytes of a token
+    "dsa-int8-sglang": "deepseek-ai__DeepSeek-V3.2",
+    "trt-dynamo-h100-8b": "llama-3.1-8b",
+    "trt-nemotron-12800": "llama-3.1-8b",
+    "v0-qwen7bvl-24gb": "Qwen__Qwen2-7B",
+}
+INFERRED_TP = {"codellama-34b-v0151": 2}  # its notes infer it from the bytes of a token
+INCONSISTENT = {  # rows whose memory and tokens are not of one GPU
+    "llmd-25": "the memory is the first stage's, the tokens the least of two stages",
+    "llmd-26": "the memory is the first stage's, the tokens the least of four stages",
+    "kimi-k3-tp8pp3": "the memory is marked as approximate and differs by stage (7, 8 or 9 layers of 24)",
+}
+CONTRADICTS = {  # rows whose own figures do not add up to their share of memory
+    "llmd-emp-gpt-oss-120b-tp1": "64.38 + 7.38 + 0.13 + 3.33 GiB are 95 % of 79.18 GiB, the row says 90 %",
+}
+UNDERDETERMINED = {  # rows that do not say what the tokens follow from
+    "kimi-k26-0": "a draft model of unstated size is loaded beside it",
+    "kimi-k26-1": "a draft model of unstated size is loaded beside it",
+    "kimi-k26-2": "a draft model of unstated size is loaded beside it",
+    "codellama-34b-v0151": "GPU and share are not stated",
+    "qwen25-14b-blis": "the GPU is not stated",
+    "dsv4-flash-h200-rl": "layout and share are not stated",
+    "dsv4-flash-tp8-b200": "the share is not stated, and the log gives sequences alone",
+    "dsa-int8-sglang": "GPU and model are not stated",
+    "v1-dsr1-distill-70b-tp8": "the GPU is not stated",
+    "v1-llama8b-r1distill-gb": "the GPU is not stated",
+    "tinyllama-101": "the GPU is not stated",
+    "qwen36-27b-awq-2x3090": "the share is not stated",
+    "qwen36-35b-a3b-5090": "the share is not stated",
+    "qwen36-35b-a3b-5090-b": "the share is not stated",
+    "trt-llama2-7b-a10": "TensorRT-LLM 0.5 has another backend than the profile",
+    "trt-qwen25-05b-a4000": "TensorRT-LLM of 2024 has another backend than the profile; the share is not stated",
+    "trt-dynamo-h100-8b": "the share is not stated",
+    "trt-nemotron-12800": "capped by configuration",
+    "v0-moe-wna16-3090": "the model is not stated",
+    "v0-qwen7bvl-24gb": "the model is not stated; its notes infer the language model, its encoder is not known",
+    "v0-llama2-7b-a100": "the build of a pull request of 2023, before the versions that a profile is for",
+    "v0-llama2-70b-a100-tp4": "the build of a pull request of 2023, before the versions that a profile is for",
+}
+VERSIONS = {  # of rows that state none, from what they do say
+    "llmd-emp": "0.11.0",  # the recipe's image
+    "minimax-m25": "0.15",  # the model is of February 2026
+    "kimi-linear": "0.11",  # the issue is of November 2025
+    "qwen36-27b-awq": "0.19",  # tokens are printed by blocks and groups
+    "kimi-k26": "0.20",  # community builds of April 2026
+    "kimi-k3": "0.25",  # nightly builds of July 2026
+    "v0-": "0.6",
+    "v1-": "0.9",
+}
+TOTAL_GIB = {  # what CUDA lets a process see, where a row does not print it
+    "RTX 3090": 23.58, "A100": 79.15,
+}  # fmt: skip
+DRIVER = {"RTX PRO 6000": "rtx-pro-6000", "H200": "h200", "L40S": "l40s", "B200": "b200", "MI355X": "mi355x"}
+FREE_GIB = {  # what SGLang found free, of rows that print it
+    "llama8b-h100-sglang-fa3": 63.48 + 15.11, "llama8b-mi300x-sglang": 176.33 + 15.0,
+    "llama8b-24gb-sglang": 7.37 + 15.02, "qwq32b-4xl4-sglang": 21.63, "qwen3-06b-mi355x-sglang": 287.26,
+}  # fmt: skip
+WEIGHTS = {
+    "bfloat16": "bf16", "float16": "bf16", "compressed-tensors": "int8", "fp8": "int8", "gptq_marlin": "int4",
+    "fp8 (block)": "fp8-block", "awq int4": "int4", "int8": "int8", "bnb 4bit": "int4",
+}  # fmt: skip
+FP32 = WeightFormat("fp32", Fraction(32), ALL, "32 bits for every weight")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the logs, what it says of its start, and the profile of its version."""
+
+    row: Mapping[str, Any]
+    log: EngineLog
+    setting: Setting
+    profile: str
+
+    @property
+    def id(self) -> str:
+        return str(self.row["id"])
+
+    @property
+    def engine(self) -> str:
+        return str(self.row["engine"])
+
+
+class Logs:
+    """The rows with their shapes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.catalog = Catalog()
+        self.rows: list[dict[str, Any]] = json.loads((folder / "engine_logs.json").read_text(encoding="utf-8"))
+
+    def read(self) -> Iterator[Row]:
+        """Every row whose model is known."""
+        for row in self.rows:
+            model = self._model(row)
+            if model is not None:
+                yield self._row(row, model)
+
+    def _model(self, row: Mapping[str, Any]) -> ModelShape | None:
+        name = INFERRED.get(row["id"])
+        if name is None:
+            name = next((shape for said, shape in MODELS if re.search(said, row.get("model") or "")), None)
+        if name is None:
+            return None
+        if name in TREES:
+            return import_tree(TREES[name], name=name).shape
+        if "__" in name:
+            return import_config(self.folder / "configs" / f"{name}.json").shape
+        return self.catalog.model(name)
+
+    def _row(self, row: Mapping[str, Any], model: ModelShape) -> Row:
+        version = next((said for start, said in VERSIONS.items() if row["id"].startswith(start)), None)
+        version = version or row.get("engine_version")
+        if row["engine"] == "sglang" and version and version.startswith("2024"):
+            version = "0.3"
+        elif row["engine"] == "sglang" and version and version.startswith("2025"):
+            version = "0.4"
+        profile = profile_of(self.catalog, row["engine"], version)
+        log = _log(row, version)
+        return Row(row, log, self._setting(row, model, profile, log), profile)
+
+    def _setting(self, row: Mapping[str, Any], model: ModelShape, profile: str, log: EngineLog) -> Setting:
+        stages = row.get("pp") or 1
+        if "mtp1" in row["id"]:  # a layer for multi-token prediction is loaded, and caches
+            model = replace(model, blocks=(*model.blocks, *model.mtp))
+        wide = "float32" in str(row.get("kv_dtype"))
+        weights = FP32 if row.get("weight_dtype") == "float32" else self._weights(row, model)
+        if stages > 1:  # the last stage has its layers and the head
+            blocks = tuple(replace(block, count=block.count // stages) for block in model.blocks)
+            model = replace(model, blocks=blocks, tied_embeddings=True)
+        layout = layout_for(
+            model, row.get("tp") or INFERRED_TP.get(row["id"], 1), row.get("dp") or 1, row.get("dcp") or 1
+        )
+        started = Start(
+            utilisation=log.utilisation,
+            longest=log.longest,
+            batched_tokens=_stated(row, r"max_num_batched_tokens[= ](\d+)"),
+            sequences=_stated(row, r"max_num_seqs (?:default )?(\d+)"),
+            element_bytes=4 if wide else 2,
+            graphs_inside=False if "ESTIMATE_CUDAGRAPHS=0" in row["notes"] else None,
+            state_copies=2 if row["id"].startswith("qwen36-35b") else None,  # prefix caching: 300 blocks / 69 are exact
+        )
+        return Setting(
+            model=model,
+            weights=weights,
+            kv_precision=_wide(self.catalog.kv_precision("bf16")) if wide else self._kv_precision(row),
+            layout=layout,
+            hbm_bytes=self._hbm_bytes(row, profile),
+            vendor="AMD" if "MI3" in (row.get("gpu") or "") else "NVIDIA",
+            start=started,
+        )
+
+    def _weights(self, row: Mapping[str, Any], model: ModelShape) -> WeightFormat:
+        if "FP8-dynamic" in (row.get("model") or ""):
+            return FORMATS["int8"]
+        if "Qwen3.8" in (row.get("model") or ""):
+            return FORMATS["fp8-block"]
+        return FORMATS[WEIGHTS.get(row.get("weight_dtype") or "", model.native_weights)]
+
+    def _kv_precision(self, row: Mapping[str, Any]) -> KvPrecision:
+        return self.catalog.kv_precision("fp8" if "fp8" in str(row.get("kv_dtype")) else "bf16")
+
+    def _hbm_bytes(self, row: Mapping[str, Any], profile: str) -> int | None:
+        gpu = row.get("gpu") or ""
+        seen = row.get("gpu_total_gib") or next((gib for name, gib in TOTAL_GIB.items() if name in gpu), None)
+        free = FREE_GIB.get(row["id"])
+        engine = self.catalog.engine(profile)
+        found = engine.hbm_bytes(_bytes(seen), _bytes(free))
+        if found is None:
+            name = next((entry for label, entry in DRIVER.items() if label in gpu), None)
+            figure = None if name is None else self.catalog.gpu(name).hbm_driver_bytes
+            found = None if figure is None else figure.value
+        return found
+
+
+def _stated(row: Mapping[str, Any], expression: str) -> int | None:
+    found = re.search(expression, " ".join((row["notes"], *row["quote_fields"])))
+    return int(found.group(1)) if found else None
+
+
+def _wide(precision: KvPrecision) -> KvPrecision:
+    return replace(precision, bits=replace(precision.bits, value=Fraction(32)))
+
+
+def _bytes(gib: float | None) -> int | None:
+    return None if gib is None else int(Fraction(str(gib)) * GIB)
+
+
+def _log(row: Mapping[str, Any], version: str | None) -> EngineLog:
+    share, sequences = row.get("gpu_memory_utilization"), row.get("max_concurrency")
+    return EngineLog(
+        file=row["id"],
+        engine=row["engine"],
+        version=version,
+        model=row.get("model"),
+        utilisation=None if share is None else Fraction(str(share)),
+        longest=row.get("max_model_len"),
+        weight_bytes=_bytes(row.get("model_load_gib")),
+        activation_bytes=_bytes(row.get("activation_gib")),
+        non_torch_bytes=_bytes(row.get("non_torch_gib")),
+        graph_bytes=_bytes(row.get("cuda_graph_gib")),
+        cache_bytes=_bytes(row.get("available_kv_gib")),
+        tokens=row.get("kv_tokens"),
+        concurrency=None if sequences is None else Fraction(str(sequences)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A row with its errors; None where the row lacks the figure. `apart` says why it does not count for tokens."""
+
+    row: Row
+    found: Calibration
+    token: float | None
+    tokens: float | None
+    ideal_tokens: float | None
+    apart: str | None
+
+
+def judged(row: Row, catalog: Catalog) -> Judged:
+    """The errors of one row: of the memory of a token, and of tokens or sequences, whichever the log counts by."""
+    found = calibrate(row.log, row.setting, catalog.engine(row.profile))
+    by_sequences = row.log.concurrency is not None and (row.log.tokens is None or _counts_sequences(row, catalog))
+    counted = found.of("sequences" if by_sequences else "tokens")
+    if counted.error is None:
+        counted = found.of("cache")
+    apart = UNDERDETERMINED.get(row.id) or CONTRADICTS.get(row.id)
+    if apart is None and row.setting.hbm_bytes is None:
+        apart = "the memory of the GPU is not stated"
+    return Judged(
+        row, found, _float(found.of("token").error), _float(counted.error), _float(counted.ideal_error), apart
+    )
+
+
+def _counts_sequences(row: Row, catalog: Catalog) -> bool:
+    """Whether that version derives the tokens from how many sequences fit, or groups make its tokens incomparable."""
+    entry = catalog.entry("engines", row.profile)
+    groups = any(not stream.grows for _, kind in row.setting.model.layers() for stream in kind.streams(1))
+    return bool(entry.get("prints_concurrency")) or groups
+
+
+def _float(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def spread(values: Sequence[float]) -> tuple[float, float, float]:
+    """(median, 90th percentile, worst) of absolute errors: the least value that so many of them do not exceed."""
+    ordered = sorted(abs(value) for value in values)
+    last = len(ordered) - 1
+    return median(ordered), ordered[min(last, -(-9 * len(ordered) // 10) - 1)], ordered[last]
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value * 100:+.2f} %"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the tables; 1 where a goal is missed."""
+    folders = [Path(argument) for argument in arguments if not argument.startswith("--")]
+    logs = Logs(folders[0] if folders else FOLDER)
+    rows = [judged(row, logs.catalog) for row in logs.read()]
+    if "--rows" in arguments:
+        head = ["row", "profile", "token", "tokens", "ideal", "weights GiB", "outside GiB", "apart"]
+        print(*table(head, map(_line, rows)), "", sep="\n")
+    printed = list(report(rows))
+    print(*printed, sep="\n")
+    return 0
+
+
+def _line(each: Judged) -> list[str]:
+    weights, outside = each.found.of("weights"), each.found.of("outside")
+    return [
+        each.row.id,
+        each.row.profile,
+        _percent(each.token),
+        _percent(each.tokens),
+        _percent(each.ideal_tokens),
+        _pair(weights.predicted, weights.measured),
+        _pair(outside.predicted, outside.measured),
+        INCONSISTENT.get(each.row.id) or each.apart or "",
+    ]
+
+
+def _pair(predicted: Fraction | None, measured: Fraction | None) -> str:
+    return " / ".join("?" if value is None else f"{float(value / GIB):.2f}" for value in (predicted, measured))
+
+
+def report(rows: Sequence[Judged]) -> Iterator[str]:
+    """The tables of docs/engines.md."""
+    with_token = [each for each in rows if each.token is not None]
+    sound = [each for each in with_token if each.row.id not in INCONSISTENT]
+    missed = [each for each in sound if abs(each.token or 0) > TOKEN_GOAL]
+    yield (
+        f"Bytes of a token on one GPU: {len(with_token)} rows print both figures; {len(sound) - len(missed)} of "
+        f"{len(sound)} are within 0.5 %, {len(with_token) - len(sound)} are inconsistent in themselves."
+    )
+    yield ""
+    yield from table(
+        ["row", "error", "reason"],
+        (
+            [each.row.id, _percent(each.token), INCONSISTENT[each.row.id]]
+            for each in with_token
+            if each.row.id in INCONSISTENT
+        ),
+    )
+    for each in missed:
+        yield f"missed: {each.row.id} {_percent(each.token)}"
+    counted = [each for each in rows if each.apart is None and each.tokens is not None]
+    within = [each for each in counted if abs(each.tokens or 0) <= TOKENS_GOAL]
+    yield ""
+    yield (
+        f"Tokens of the cache (sequences where those are printed, its memory where neither is): {len(within)} of "
+        f"{len(counted)} rows are within 5 %, {len(within) / len(counted):.0%}."
+    )
+    yield ""
+    head = [
+        "profile",
+        "rows",
+        "within 5 %",
+        "median",
+        "90th percentile",
+        "worst",
+        "ideal: within 5 %",
+        "median",
+        "90th percentile",
+        "worst",
+    ]
+    groups: dict[str, list[Judged]] = {}
+    for each in counted:
+        groups.setdefault(each.row.profile, []).append(each)
+        groups.setdefault(f"all of {each.row.engine}", []).append(each)
+    yield from table(head, (_spread_line(name, groups[name]) for name in sorted(groups)))
+    yield ""
+    yield from table(
+        ["beyond 5 %", "profile", "error", "ideal"],
+        (
+            [each.row.id, each.row.profile, _percent(each.tokens), _percent(each.ideal_tokens)]
+            for each in counted
+            if each not in within
+        ),
+    )
+    yield ""
+    yield from table(
+        ["not predicted", "reason"],
+        ([each.row.id, each.apart or ""] for each in rows if each.apart is not None),
+    )
+
+
+def _spread_line(name: str, rows: Sequence[Judged]) -> list[str]:
+    line = [name, str(len(rows))]
+    for values in ([each.tokens for each in rows], [each.ideal_tokens for each in rows]):
+        known = [value for value in values if value is not None]
+        line.append(str(sum(abs(value) <= TOKENS_GOAL for value in known)))
+        line += [f"{value * 100:.1f} %" for value in spread(known)]
+    return line
+
+
+def table(head: Sequence[str], lines: Any) -> Iterator[str]:
+    """A table in Markdown."""
+    yield f"| {' | '.join(head)} |"
+    yield f"| {' | '.join('---' for _ in head)} |"
+    for line in lines:
+        yield f"| {' | '.join(line)} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

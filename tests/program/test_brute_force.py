@@ -1,0 +1,168 @@
+"""The program against brute force: every stage of small random instances, and that there is no plan where there is none.
+
+`SIZING_INSTANCES=3000 pytest tests/program/test_brute_force.py` tries more of them. A seed tells its instance:
+`random_instance(seed)`; a failure prints it.
+"""
+
+import os
+from functools import cache
+from itertools import count
+from random import Random
+
+import pytest
+
+from sizing.plan.check import check
+from sizing.plan.compose import compose
+from sizing.program import exact, patterns
+from sizing.program.deployments import Options, enumerate_options
+from sizing.program.exact import NotFound
+from sizing.program.search import Found, search
+from sizing.program.solver import Effort
+from sizing.request.request import Request
+from tests.program.brute_force import best_values, size_of
+from tests.program.instances import (
+    HEAD_DIM,
+    LAYERS,
+    ClassCase,
+    Instance,
+    ModelCase,
+    SiteCase,
+    SystemCase,
+    parameters,
+    random_instance,
+    request_of,
+)
+
+INSTANCES = int(os.environ.get("SIZING_INSTANCES", "300"))
+MOST_COMBINATIONS = 2_000
+
+
+def small_instance(seed: int) -> Instance:
+    """The first of a seed's instances that brute force gets through quickly."""
+    seeds = Random(seed)
+    return next(
+        instance
+        for instance in (random_instance(seeds.getrandbits(32)) for _ in count())
+        if size_of(instance) <= MOST_COMBINATIONS
+    )
+
+
+@cache
+def answer(seed: int) -> tuple[int, ...] | None:
+    return best_values(small_instance(seed))
+
+
+def solve(instance: Instance) -> tuple[Request, Options, Found | NotFound]:
+    request = request_of(instance)
+    options = enumerate_options(request)
+    return request, options, search(request, options.candidates, Effort())
+
+
+def holds(instance: Instance, best: tuple[int, ...] | None) -> None:
+    """The search finds the same values and calls them optimal, and its plan passes the check; or finds none."""
+    request, options, found = solve(instance)
+    if best is None:
+        assert found == NotFound(proven=True, stopped=False), instance
+        return
+    assert isinstance(found, Found), instance
+    assert tuple(stage.value for stage in found.stages) == best, instance
+    assert tuple(stage.bound for stage in found.stages) == best, instance
+    assert check(compose(request, found.choice, found.stages, options.rejected)) == (), instance
+
+
+@pytest.mark.parametrize("seed", range(INSTANCES))
+def test_values_are_those_of_brute_force(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of the search: with all patterns listed, and with patterns generated and closed."""
+    instance = small_instance(seed)
+    best = answer(seed)
+    holds(instance, best)
+    monkeypatch.setattr(patterns, "MOST_LISTED", -1)
+    holds(instance, best)
+
+
+@pytest.mark.parametrize("seed", range(INSTANCES, INSTANCES + INSTANCES // 5))
+def test_bounds_hold_where_no_stage_is_closed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule of bounds: what is not proven is above no value that is possible, and the plan passes the check."""
+    monkeypatch.setattr(patterns, "MOST_LISTED", -1)
+    monkeypatch.setattr(exact.ExactSearch, "_close", lambda *_: False)
+    instance = small_instance(seed)
+    best = answer(seed)
+    request, options, found = solve(instance)
+    if best is None:
+        assert isinstance(found, NotFound), instance
+        return
+    assert isinstance(found, Found), instance
+    proven = True
+    for stage, least in zip(found.stages, best, strict=True):
+        assert stage.bound is not None
+        assert stage.bound <= least <= stage.value, instance
+        assert stage.conditional == (not proven), instance
+        proven = proven and stage.bound == stage.value
+        if stage.value != least:
+            break  # what follows is held to another value than the best
+    assert check(compose(request, found.choice, found.stages, options.rejected)) == (), instance
+
+
+def test_brute_force_sees_many_kinds_of_instances() -> None:
+    """The instances are not all alike: what the oracle is to decide does occur."""
+    instances = [small_instance(seed) for seed in range(150)]
+    answers = [answer(seed) for seed in range(150)]
+    values = [dict(zip(i.objective, best, strict=True)) for i, best in zip(instances, answers, strict=True) if best]
+    assert 30 <= answers.count(None) <= 75
+    assert sum(value.get("pods", 0) > 1 for value in values) >= 10
+    assert sum(value.get("system_kinds", 0) > 1 for value in values) >= 2
+    assert sum(value.get("precision", 0) > 0 for value in values) >= 5
+    assert {system.domain_gpus for i in instances for system in i.systems} == {1, 2, 4, 8, 9}
+    for name in ("power", "air", "liquid", "pods", "pod_air", "pod_liquid"):
+        assert any(getattr(site, name) is not None for i in instances for site in i.sites), name
+    assert any(i.mixed for i in instances)
+    assert any(i.split for i in instances)
+    assert any(i.spare for i in instances)
+    assert any(i.supply for i in instances)
+    assert any(len(i.sites) > 1 for i in instances)
+
+
+# Instances that once were answered wrongly, or that are known to be hard
+
+@pytest.mark.parametrize("generated", [False, True])
+def test_pools_are_filled_by_mixtures_that_no_class_alone_suggests(
+    generated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sequences of 51, 34 and 15 % of a pool, six of each: six pools, each with one of each, and not one byte more.
+
+    Each class alone fills a pool less well: one of 51 %, two of 34 %, six of 15 %.
+    """
+    if generated:
+        monkeypatch.setattr(patterns, "MOST_LISTED", -1)
+    model = ModelCase("model", 1, 1, 0)
+    tokens = (1_800_000_000 - 2 * parameters(model)[0]) // (4 * LAYERS * HEAD_DIM)
+    classes = tuple(
+        ClassCase(f"class-{part}", "model", tokens * part // 100, 6, ("bf16",), ("bf16",)) for part in (51, 34, 15)
+    )
+    instance = Instance((SystemCase("node", 1, 1, 2, 10, 0, "new"),), (model,), classes, objective=("gpus",))
+    assert best_values(instance) == (6,)
+    holds(instance, (6,))
+
+
+def test_a_plan_that_columns_alone_do_not_suggest_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The linear program serves everybody with patterns that no whole pools within two Pods can be made of."""
+    monkeypatch.setattr(patterns, "MOST_LISTED", -1)
+    classes = (
+        ClassCase("class-0", "model", 2_092_800, 8, ("bf16", "fp8"), ("bf16", "fp8")),
+        ClassCase("class-1", "model", 2_971_801, 3, ("bf16",), ("bf16",)),
+    )
+    instance = Instance(
+        systems=(
+            SystemCase("system-0", 8, 2, 3, 231, 0, "old"),
+            SystemCase("system-1", 9, 1, 4, 112, 0, "new"),
+        ),
+        models=(ModelCase("model", 8, 79_629, 0),),
+        classes=classes,
+        sites=(SiteCase("north", slots=18, pod_power=378, pods=2),),
+        mixed=True,
+        basis="installed",
+        objective=("system_kinds", "gpus", "weight_precision"),
+    )
+    best = best_values(instance)
+    assert best == (1, 36, 0)
+    holds(instance, best)
