@@ -1,11 +1,11 @@
 """The engine profiles against what engines printed at start-up.
 
-    python benchmarks/engine_logs.py [FOLDER] [--rows] [--markdown]
+    python benchmarks/engine_logs.py [FOLDER] [--rows] [--write]
 
 FOLDER holds `engine_logs.json` and `configs/` (by default ../shared/data beside this checkout). For every row the
 memory of a token on one GPU and the tokens of the cache are predicted, from the model's shape, the GPU and the flags
 that the row states, by the profile of its version and by the arithmetic itself with a reserve of 10 %. `--rows` lists
-all rows, `--markdown` prints the tables of docs/engines.md.
+all rows, `--write` puts the tables into docs/engines.md.
 """
 
 import json
@@ -35,9 +35,10 @@ from sizing.sequence.weights import ALL, FORMATS, WeightFormat  # noqa: E402
 from sizing.units.amounts import GIB  # noqa: E402
 
 FOLDER = ROOT.parent / "shared" / "data"
+DOCUMENT = ROOT / "docs" / "engines.md"
+MARKS = ("<!-- engine_logs -->", "<!-- /engine_logs -->")
 TOKEN_GOAL = 0.005
 TOKENS_GOAL = 0.05
-RISING = (0.5, 0.9, 1.0)
 
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "tie_word_embeddings": False,
          "max_position_embeddings": 4096, "vocab_size": 32000}  # fmt: skip
@@ -387,15 +388,20 @@ def _percent(value: float | None) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the tables; 1 where a goal is missed."""
+    """Print the tables, or write them."""
     folders = [Path(argument) for argument in arguments if not argument.startswith("--")]
     logs = Logs(folders[0] if folders else FOLDER)
     rows = [judged(row, logs.catalog) for row in logs.read()]
     if "--rows" in arguments:
         head = ["row", "profile", "token", "tokens", "ideal", "weights GiB", "outside GiB", "apart"]
         print(*table(head, map(_line, rows)), "", sep="\n")
-    printed = list(report(rows))
-    print(*printed, sep="\n")
+    text = "\n".join(report(rows))
+    if "--write" in arguments:
+        before, rest = DOCUMENT.read_text(encoding="utf-8").split(MARKS[0])
+        _, after = rest.split(MARKS[1])
+        DOCUMENT.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}", encoding="utf-8")
+    else:
+        print(text)
     return 0
 
 
@@ -437,6 +443,17 @@ def report(rows: Sequence[Judged]) -> Iterator[str]:
     )
     for each in missed:
         yield f"missed: {each.row.id} {_percent(each.token)}"
+    by_engine: dict[str, list[float]] = {}
+    for each in sound:
+        by_engine.setdefault(each.row.engine, []).append(each.token or 0.0)
+    yield ""
+    yield from table(
+        ["engine", "rows", "median", "90th percentile", "worst"],
+        (
+            [engine, str(len(errors)), *(f"{error * 100:.2f} %" for error in spread(errors))]
+            for engine, errors in sorted(by_engine.items())
+        ),
+    )
     counted = [each for each in rows if each.apart is None and each.tokens is not None]
     within = [each for each in counted if abs(each.tokens or 0) <= TOKENS_GOAL]
     yield ""

@@ -31,12 +31,12 @@ def load_workload(
 ) -> Request:
     """A workload file, or the same as nested mappings, with every name resolved and every default written out.
 
-    `catalog` are overlay folders, `objective` replaces the stages of the policy. Raises BadInput with all that is
-    wrong.
+    Paths of models are relative to the file, or to the current folder. `catalog` are overlay folders, `objective`
+    replaces the stages of the policy. Raises BadInput with all that is wrong.
     """
     entries = Catalog([Path(folder) for folder in catalog])
     if isinstance(workload, Mapping):
-        return workload_from(workload, entries, objective=objective)
+        return workload_from(workload, entries, objective=objective, folder=Path())
     return _load_workload(Path(workload), entries, objective=objective)
 
 

@@ -39,10 +39,9 @@ class Conflicts:
     def _conflict(self, kept: Sequence[StatedLimit]) -> bool:
         """Whether these limits conflict by themselves, proven."""
         kept = tuple(limit for limit in self._all if limit in kept)
-        if any(not set(kept) & set(exceeded) for exceeded in self._exceeded):
-            return False  # a plan that was found keeps them
         if kept not in self._known:
-            self._known[kept] = self._ask(kept)
+            is_kept = any(not set(kept) & set(exceeded) for exceeded in self._exceeded)  # by a plan that was found
+            self._known[kept] = not is_kept and self._ask(kept)
         return self._known[kept]
 
     def _ask(self, kept: Limits) -> bool:

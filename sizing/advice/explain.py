@@ -84,20 +84,22 @@ def _limits_in_the_way(
     if cheapest is not None and all(cheapest.share < way.share for way in ways):
         ways.insert(0, cheapest)
     if len(conflicts.found) > 1 or not ways or len(conflicts.found[0]) > 1:
-        reasons.extend(_conflict_in_words(questions, limits, conflict) for conflict in conflicts.found)
+        minimal = conflicts.settled
+        reasons.extend(_conflict_in_words(questions, limits, conflict, minimal) for conflict in conflicts.found)
     reasons.extend(_needed_in_words(request, way) for way in ways)
     if not conflicts.settled:
         reasons.append("it is not settled whether fewer of these limits conflict already, or others too")
     return reasons, conflicts.found, [way.changes for way in ways]
 
 
-def _conflict_in_words(questions: Questions, limits: Limits, conflict: Limits) -> str:
-    """A minimal conflict; and where it lies only in that Pods, systems and sequences are whole, that too."""
+def _conflict_in_words(questions: Questions, limits: Limits, conflict: Limits, minimal: bool) -> str:
+    """A conflict, whether it is minimal, and whether it lies only in that Pods, systems and sequences are whole."""
     said = [stated_in_words(questions.request, limit) for limit in conflict]
     if len(said) == 1:
         sentence = f"{said[0]} is too little for this demand, whatever the other limits are"
     else:
-        sentence = f"these cannot all be kept, though all but any one could: {', '.join(said)}"
+        though = ", though all but any one could" if minimal else ""
+        sentence = f"these cannot all be kept{though}: {', '.join(said)}"
     if questions.fits_in_fractions([limit for limit in limits if limit not in conflict]):
         sentence += "; fractions of Pods, systems and sequences would fit, whole ones do not"
     return sentence

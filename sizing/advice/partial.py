@@ -11,7 +11,7 @@ from sizing.facility.deployment import Precisions
 from sizing.plan.check import check
 from sizing.plan.choice import Choice
 from sizing.plan.compose import compose
-from sizing.plan.plan import Partial, Relaxation
+from sizing.plan.plan import Partial, PlanInBrief, Relaxation
 from sizing.plan.words import CONCURRENCY
 from sizing.program.elastic import SHORTFALL, short
 from sizing.program.exact import NotFound
@@ -23,6 +23,8 @@ MOST_RAISED = 3
 
 WHOLE = 100
 """Percent."""
+
+ZERO = Fraction(0)
 
 Demands = Mapping[str, int]
 
@@ -38,7 +40,7 @@ def largest_share(questions: Questions, fitting: Collection[str]) -> Partial | N
     slack = short(list(demands.values()))
     found = questions.least(SHORTFALL, slack, request)
     if isinstance(found, NotFound):
-        return None
+        return _nothing(whole) if found.proven else None
     lost = found.stages[0]
     choice, stages, served = found.choice, later(found), _served(found.choice, demands)
     at_most = _at_most(demands, slack.demand_parts, lost.bound or 0)
@@ -56,7 +58,7 @@ def largest_share(questions: Questions, fitting: Collection[str]) -> Partial | N
     share = _share(served, demands)
     choice = _trimmed(choice, _at(demands, share))
     served = _served(choice, demands)
-    if any(served.values()) and check(compose(_serving(request, served), choice, stages, ())):
+    if check(compose(_serving(request, served), choice, stages, ())):
         return None
     return Partial(
         share=share,
@@ -64,6 +66,12 @@ def largest_share(questions: Questions, fitting: Collection[str]) -> Partial | N
         served=tuple((name, number, served.get(name, 0)) for name, number in sorted(_demands(whole).items())),
         bought=brief_of_choice(request, choice),
     )
+
+
+def _nothing(request: Request) -> Partial:
+    """Not even one sequence of every class fits."""
+    bought = PlanInBrief(pods=0, systems=(), gpus=0, nameplate_kw=ZERO, nameplate_range_kw=(ZERO, ZERO))
+    return Partial(ZERO, ZERO, tuple((name, number, 0) for name, number in sorted(_demands(request).items())), bought)
 
 
 def less_concurrency(questions: Questions, partial: Partial) -> Relaxation | None:
@@ -106,11 +114,9 @@ def _at_percent(request: Request, percent: int) -> dict[str, int]:
 
 
 def _serving(request: Request, demands: Demands) -> Request:
-    """The request for so many sequences, no headroom on top; classes without any drop out."""
+    """The request for so many sequences, no headroom on top."""
     classes = tuple(
-        replace(service, concurrency=demands[service.name], demand=demands[service.name])
-        for service in request.classes
-        if demands[service.name]
+        replace(service, concurrency=demands[service.name], demand=demands[service.name]) for service in request.classes
     )
     return replace(request, classes=classes, policy=replace(request.policy, headroom=Fraction(0)))
 

@@ -18,6 +18,9 @@ MOST_CLASSES = 6
 Allowed = Mapping[str, KvPrecision]
 """A further KV precision by class."""
 
+Further = Mapping[str, Sequence[KvPrecision]]
+"""The further KV precisions of every class, in the order of the catalog."""
+
 
 def other_precisions(questions: Questions) -> tuple[tuple[Relaxation, ...], ...]:
     """For each class the next KV precision that makes the request feasible when no other class changes.
@@ -26,13 +29,13 @@ def other_precisions(questions: Questions) -> tuple[tuple[Relaxation, ...], ...]
     that helps nothing, or is not known to.
     """
     request = questions.request
-    further = {service.name: list(_further(request, service)) for service in _largest(request)}
-    lowest = {name: min(kvs, key=_bits) for name, kvs in further.items() if kvs}
-    if not lowest or not _fits(questions, lowest):
+    found = {service.name: tuple(_further(request, service)) for service in _largest(request)}
+    further = {name: kvs for name, kvs in found.items() if kvs}
+    if not further or not _fits(questions, further):
         return ()
-    ways = [allowed for name in lowest if (allowed := _first(questions, name, further[name])) is not None]
-    if not ways and len(lowest) > 1:
-        ways = [_fewest(questions, lowest)]
+    ways = [allowed for name, kvs in further.items() if (allowed := _first(questions, name, kvs)) is not None]
+    if not ways and len(further) > 1:
+        ways = _fewest(questions, {name: min(kvs, key=_bits) for name, kvs in further.items()})
     return tuple(tuple(_relaxation(request, name, kv) for name, kv in sorted(way.items())) for way in ways)
 
 
@@ -59,32 +62,33 @@ def _further(request: Request, service: ServiceClass) -> Iterator[KvPrecision]:
 def _first(questions: Questions, name: str, further: Sequence[KvPrecision]) -> Allowed | None:
     """The first further precision of one class that suffices; whether any does is asked after the first."""
     first, *rest = further
-    if _fits(questions, {name: first}):
+    if _fits(questions, {name: [first]}):
         return {name: first}
-    if not rest or not _fits(questions, {name: min(rest, key=_bits)}):
+    if not rest or not _fits(questions, {name: rest}):
         return None
-    return next(({name: kv} for kv in rest if _fits(questions, {name: kv})), None)
+    return next(({name: kv} for kv in rest if _fits(questions, {name: [kv]})), None)
 
 
-def _fewest(questions: Questions, allowed: Allowed) -> Allowed:
-    """What is left when every class that can be spared is."""
+def _fewest(questions: Questions, allowed: Allowed) -> list[Allowed]:
+    """What is left when every class that can be spared is; none where not even all of them together suffice."""
+    if not _fits(questions, {name: [kv] for name, kv in allowed.items()}):
+        return []
     for name in list(allowed):
         rest = {other: kv for other, kv in allowed.items() if other != name}
-        if rest and _fits(questions, rest):
+        if rest and _fits(questions, {other: [kv] for other, kv in rest.items()}):
             allowed = rest
-    return allowed
+    return [allowed]
 
 
 def _bits(kv: KvPrecision) -> Fraction:
     return kv.bits.value
 
 
-def _fits(questions: Questions, allowed: Allowed) -> bool:
+def _fits(questions: Questions, allowed: Further) -> bool:
+    """Whether there is a plan, known to be one, where classes accept these too."""
     request = questions.request
     classes = tuple(
-        replace(service, kv_precisions=(*service.kv_precisions, allowed[service.name]))
-        if service.name in allowed
-        else service
+        replace(service, kv_precisions=(*service.kv_precisions, *allowed.get(service.name, ())))
         for service in request.classes
     )
     asked = replace(request, classes=classes)

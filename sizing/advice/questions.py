@@ -65,7 +65,9 @@ class Questions:
 
     def fits_in_fractions(self, without: Sequence[StatedLimit]) -> bool:
         """Whether fractions of Pods, systems and sequences would fit the limits that are kept."""
-        return fits_in_fractions(self.request, self.candidates, lifted(without), self.effort.seconds_left)
+        fits = fits_in_fractions(self.request, self.candidates, lifted(without), self.effort.seconds_left)
+        self.stopped = self.stopped or self._effort.seconds_left <= 0
+        return fits
 
     def _search(
         self,

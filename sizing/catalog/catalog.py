@@ -6,14 +6,15 @@ shipped catalogs every entry is checked at once.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from sizing.catalog.border import Entry, read_as
+from sizing.catalog.border import LONGEST_NAME, Entry, read_as
 from sizing.catalog.figures import SourceKey
 from sizing.catalog.folders import FILES, MODELS, catalogs_folder, overlay_folders
-from sizing.catalog.layers import FileOfEntries, FolderOfEntries, Merged, merged
+from sizing.catalog.layers import FileOfEntries, FolderOfEntries, Layer, Merged, WithEntries, merged
 from sizing.catalog.published import published, source_keys
 from sizing.units.document import KeyPath
 from sizing.units.errors import BadInput, Problem, shown
@@ -43,6 +44,11 @@ NAME_ACCEPTED = "letters, digits, '.', '_' and '-', a letter or digit first"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
+def is_name(text: str) -> bool:
+    """Whether an entry may be called so; files of models are named after their entry."""
+    return _NAME.fullmatch(text) is not None and len(text) <= LONGEST_NAME
+
+
 class SectionModule(Protocol):
     """What the module of a section, `sizing.catalog.<section>`, declares.
 
@@ -70,7 +76,7 @@ class Catalog:
 
     def __init__(self, overlays: Sequence[Path] = ()) -> None:
         folders = (catalogs_folder(), *overlay_folders(overlays))
-        self._sections: dict[str, FileOfEntries | FolderOfEntries] = {
+        self._sections: dict[str, FileOfEntries | FolderOfEntries | WithEntries] = {
             **{section: FileOfEntries(folders, file) for section, file in FILES.items()},
             MODELS: FolderOfEntries(folders),
         }
@@ -78,6 +84,20 @@ class Catalog:
         self._objects: dict[tuple[str, str], Any] = {}
         if len(folders) > 1:
             self._check_overlays()
+
+    def including(self, models: Mapping[str, Layer]) -> "Catalog":
+        """This catalog with models of a request, which replace those of the same name.
+
+        Raises BadInput with all that is wrong with them.
+        """
+        other = copy(self)
+        other._sections = {**self._sections, MODELS: WithEntries(self._sections[MODELS], models)}
+        other._entries = {key: entry for key, entry in self._entries.items() if key[0] != MODELS}
+        other._objects = {key: made for key, made in self._objects.items() if key[0] != MODELS}
+        problems = [problem for name in models for problem in other._overlay_problems(MODELS, name)]
+        if problems:
+            raise BadInput(*dict.fromkeys(problems))
+        return other
 
     def names(self, section: str) -> tuple[str, ...]:
         """The names of a section, in the order of its files; models in the order of their names."""
@@ -116,6 +136,12 @@ class Catalog:
         if section in (MODELS, "precisions"):
             name = self._by_alias(section, name)
         return {"name": name, **published(self._entry(section, name), self._source)}
+
+    def model_as_written(self, name: str) -> dict[str, Any]:
+        """The entry of a model as its file would state it, defaults left out; read again, it gives the same entry."""
+        from sizing.catalog.written import entry_of, told_of
+
+        return entry_of(self.model(name), told_of(self._entry(MODELS, self._by_alias(MODELS, name))))
 
     def _source(self, key: str) -> dict[str, Any]:
         return dict(self._entry("sources", key))
@@ -211,7 +237,7 @@ class Catalog:
             found = self._merged(section, name)
             if not found.overlaid:
                 return ()
-            if not _NAME.fullmatch(name):
+            if not is_name(name):
                 return (found.document.problem(found.path, "is no name of an entry", shown(name), NAME_ACCEPTED),)
             self._object(section, name)
         except BadInput as error:

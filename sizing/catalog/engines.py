@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sizing.catalog.border import Entry, Flag, MemoryBytes, Name, PositiveCount, Share, Text
-from sizing.catalog.figures import BytesFigure, CountFigure, PositiveFigure, ShareFigure, Sources
+from sizing.catalog.border import Entry, Flag, Name, PositiveCount, Text
+from sizing.catalog.figures import BytesFigure, CountFigure, PositiveFigure, ShareFigure
 from sizing.pool.budget import RESERVE
 from sizing.pool.engines.ideal import IdealEngine
 from sizing.pool.engines.measured import MeasuredEngine, Measurement
@@ -15,13 +15,14 @@ from sizing.pool.engines.profile import Engine
 from sizing.pool.engines.sglang import Captures, SglangEngine
 from sizing.pool.engines.tensorrt_llm import TensorRtEngine
 from sizing.pool.engines.vllm import Batch, VllmEngine
-from sizing.units.quantities import NotAccepted
+from sizing.units.quantities import NotAccepted, parse_memory_bytes
 
 if TYPE_CHECKING:
     from sizing.catalog.catalog import Catalog
 
 VERSION_ACCEPTED = "a version such as 0.19 or 0.5.23"
 _VERSION = re.compile(r"\d+(\.\d+)*")
+_GPUS = re.compile(r"[1-9]\d* GPUs")
 
 Version = tuple[int, ...]
 
@@ -43,26 +44,31 @@ class Versions(Entry):
 
 
 class BatchEntry(Entry):
-    """What runs at once by default on GPUs with at least so much memory."""
+    """What runs at once by default; its key is the least memory of a GPU, such as `70 GiB`."""
 
-    from_memory: MemoryBytes
-    tokens: PositiveCount
-    sequences: PositiveCount
-    sources: Sources
+    tokens: CountFigure
+    sequences: CountFigure
 
 
 class CaptureEntry(BatchEntry):
     """What SGLang captures by default: tokens of a prefill step, sequences of a decode step below TP 4 and from it."""
 
-    sequences_of_many: PositiveCount
+    sequences_of_many: CountFigure
 
 
-class ShareEntry(Entry):
-    """The share of free memory by default for replicas of at least so many GPUs."""
+def _memory_key(text: str) -> str:
+    parse_memory_bytes(text)
+    return text
 
-    from_gpus: PositiveCount
-    share: Share
-    sources: Sources
+
+def _gpus_key(text: str) -> str:
+    if not _GPUS.fullmatch(text):
+        raise NotAccepted("is no number of GPUs", "such as 8 GPUs")
+    return text
+
+
+FromMemory = Annotated[Name, AfterValidator(_memory_key)]
+FromGpus = Annotated[Name, AfterValidator(_gpus_key)]
 
 
 class MeasuredEntry(Entry):
@@ -99,7 +105,7 @@ class VllmEntry(ProfileEntry):
 
     rules: Literal["vllm"]
     utilisation: ShareFigure
-    batches: tuple[BatchEntry, ...]
+    batches: dict[FromMemory, BatchEntry]
     logit_bytes: PositiveFigure
     base_memory: BytesFigure
     non_torch_memory: BytesFigure
@@ -119,14 +125,15 @@ class VllmEntry(ProfileEntry):
 
 
 class SglangEntry(ProfileEntry):
-    """Figures of `SglangEngine`. The share is stated in `shares`, or follows from `captures` and what they take."""
+    """Figures of `SglangEngine`. The share is stated in `shares` by the least GPUs of a replica, or follows from
+    `captures` and what they take."""
 
     rules: Literal["sglang"]
     context_memory: BytesFigure
     loading_memory: BytesFigure
     loading_memory_in_group: BytesFigure
-    shares: tuple[ShareEntry, ...] = ()
-    captures: tuple[CaptureEntry, ...] = ()
+    shares: dict[FromGpus, ShareFigure] = Field(default_factory=dict)
+    captures: dict[FromMemory, CaptureEntry] = Field(default_factory=dict)
     token_memory: BytesFigure | None = None
     sequence_memory: BytesFigure | None = None
     group_memory: BytesFigure | None = None
@@ -193,12 +200,12 @@ def build(name: str, entry: EngineEntry) -> Engine:
 
 
 def _vllm(name: str, entry: VllmEntry) -> VllmEngine:
-    batches = sorted(entry.batches, key=lambda batch: -batch.from_memory)
+    batches = sorted(((parse_memory_bytes(least), batch) for least, batch in entry.batches.items()), key=_descending)
     return VllmEngine(
         name=name,
         utilisation=entry.utilisation.value,
         hidden_bytes=entry.hidden_memory.value,
-        batches=tuple(Batch(batch.from_memory, batch.tokens, batch.sequences) for batch in batches),
+        batches=tuple(Batch(least, batch.tokens.value, batch.sequences.value) for least, batch in batches),
         logit_bytes=entry.logit_bytes.value,
         base_bytes=entry.base_memory.value,
         non_torch_bytes=entry.non_torch_memory.value,
@@ -219,16 +226,18 @@ def _vllm(name: str, entry: VllmEntry) -> VllmEngine:
 
 
 def _sglang(name: str, entry: SglangEntry) -> SglangEngine:
-    captures = sorted(entry.captures, key=lambda capture: -capture.from_memory)
+    captures = sorted(((parse_memory_bytes(least), each) for least, each in entry.captures.items()), key=_descending)
+    shares = sorted(((int(least.split()[0]), share.value) for least, share in entry.shares.items()), key=_descending)
     return SglangEngine(
         name=name,
         hidden_bytes=entry.hidden_memory.value,
         context_bytes=entry.context_memory.value,
         loading_bytes=entry.loading_memory.value,
         loading_bytes_in_group=entry.loading_memory_in_group.value,
-        shares=tuple(sorted(((each.from_gpus, each.share) for each in entry.shares), reverse=True)),
+        shares=tuple(shares),
         captures=tuple(
-            Captures(each.from_memory, each.tokens, each.sequences, each.sequences_of_many) for each in captures
+            Captures(least, each.tokens.value, each.sequences.value, each.sequences_of_many.value)
+            for least, each in captures
         ),
         token_bytes=_bytes(entry.token_memory),
         sequence_bytes=_bytes(entry.sequence_memory),
@@ -240,6 +249,10 @@ def _sglang(name: str, entry: SglangEntry) -> SglangEngine:
         state_copies=entry.state_copies.value,
         state_pool_share=entry.state_pool_share.value,
     )
+
+
+def _descending(keyed: tuple[int, Any]) -> int:
+    return -keyed[0]
 
 
 def _bytes(figure: BytesFigure | None) -> int:

@@ -40,7 +40,6 @@ UNITS = {
     "price_usd": "USD",
     "bits": "bits",
     "utilisation": "",
-    "share": "",
     "amd_share": "",
     "window_share": "",
     "state_pool_share": "",
@@ -49,6 +48,10 @@ UNITS = {
     "sparse_block_tokens": "tokens",
     "batched_tokens": "tokens",
     "state_copies": "states",
+    "tokens": "tokens",
+    "sequences": "sequences",
+    "sequences_of_many": "sequences",
+    "shares": "",
     **dict.fromkeys(
         (
             "hidden_memory",

@@ -176,6 +176,25 @@ class FolderOfEntries:
                 yield name
 
 
+class WithEntries:
+    """A section with entries in its place for one request: they replace those of the same name whole."""
+
+    def __init__(self, section: "FileOfEntries | FolderOfEntries | WithEntries", entries: Mapping[str, Layer]) -> None:
+        self._section, self._entries = section, entries
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted({*self._section.names(), *self._entries}))
+
+    def of(self, name: str) -> tuple[Layer, ...]:
+        """The layers of one entry; empty for an unknown name."""
+        return (self._entries[name],) if name in self._entries else self._section.of(name)
+
+    def mentions(self, text: str) -> Iterator[str]:
+        """Entries that may contain `text`."""
+        yield from self._entries
+        yield from (name for name in self._section.mentions(text) if name not in self._entries)
+
+
 def _names(document: Document) -> Iterator[str]:
     if not isinstance(document.tree, dict):
         raise BadInput(document.problem((), "is no mapping", accepted="a mapping of names to entries"))

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from sizing.facility.estimate import Home, KvEstimate, Load, default_contexts, estimate, layout_refusal, legal_tps
+from sizing.intake.paths import is_path
 from sizing.pool.budget import RESERVE
 from sizing.pool.engines.ideal import IDEAL, IdealEngine
 from sizing.pool.engines.profile import Engine
@@ -45,14 +46,18 @@ Found = TypeVar("Found")
     help="Entries that add to the shipped ones, or change them by name. May be repeated.",
 )
 @click.option("--json", "json_target", metavar="-", type=click.Choice(["-"]), help="Print one JSON document.")
-def kv(models: tuple[str, ...], **options: Any) -> None:
-    """Show what a model's cache costs and how much of it a system holds.
+def kv(models: tuple[str, ...], **options: Any) -> int:
+    """Show what a model's cache costs and what a system holds of it.
 
-    MODEL is a name of `sizing catalog models` or the model's Hugging Face id. Without a layout option the layout
-    that holds most tokens per GPU is chosen. What does not fit is an answer, not an error.
+    MODEL is a name of `sizing catalog models`, the model's Hugging Face id, or a path to its config.json. Without a
+    layout option the layout that holds most tokens per GPU is chosen. What does not fit is an answer, not an error.
+    Of several models those that can be read are shown; the others are named on stderr, and the exit code is 2.
     """
     json_target = options.pop("json_target")
-    found = _Question(**options).answers(models)
+    question = _Question(**options)
+    found, refused = question.answers(models)
+    for remark in question.remarks:
+        click.echo(remark, err=True)
     if json_target:
         import json
 
@@ -63,6 +68,10 @@ def kv(models: tuple[str, ...], **options: Any) -> None:
         from sizing.report.kv import kv_report
 
         click.echo(kv_report(found), nl=False)
+    if refused is not None:
+        click.echo(str(refused), err=True)
+        return refused.exit_code
+    return 0
 
 
 class _Question:
@@ -85,6 +94,7 @@ class _Question:
     ) -> None:
         from sizing.catalog.catalog import Catalog  # with it come pydantic and YAML, which `--help` need not wait for
 
+        self.remarks: list[str] = []
         self._problems: list[Problem] = []
         self._catalog = Catalog([Path(folder) for folder in folders])
         self._contexts = self._all("--context", contexts, parse_tokens)
@@ -99,18 +109,26 @@ class _Question:
         self._engine = self._read_engine(engine, reserve)
         self._home = self._read_home(system, hbm, reserve)
 
-    def answers(self, names: Sequence[str]) -> list[KvEstimate]:
-        """One estimate a model. Raises BadInput with everything that is wrong with the options and the models."""
+    def answers(self, names: Sequence[str]) -> tuple[list[KvEstimate], BadInput | None]:
+        """One estimate a model, and what is wrong with models that have none: one refused hides no other.
+
+        Raises BadInput with everything where the options are wrong, or no model has an answer.
+        """
+        of_options = len(self._problems)
         models = [self._read_model(name) for name in names]
-        found = [self._answer(model) for model in models if model is not None]
-        if self._problems:
-            raise BadInput(*self._problems)
-        return [each for each in found if each is not None]
+        found = [] if of_options else [self._answer(model) for model in models if model is not None]
+        answered = [each for each in found if each is not None]
+        refused = BadInput(*self._problems) if self._problems else None
+        if refused is not None and not answered:
+            raise refused
+        return answered, refused
 
     def _answer(self, model: ModelShape) -> KvEstimate | None:
         weights = self._weights or FORMATS[model.native_weights]
         layout = self._layout(model)
-        if self._problems or weights is None or self._precision is None or self._engine is None:
+        if weights is None or self._precision is None or self._engine is None:
+            return None
+        if layout is None and self._sizes:
             return None
         contexts = self._contexts or default_contexts(model.context_limit)
         load = Load(model, weights, self._precision, self._engine, contexts, self._concurrencies)
@@ -133,13 +151,17 @@ class _Question:
         return None
 
     def _read_model(self, name: str) -> ModelShape | None:
-        if name.endswith(".json") or Path(name).is_file():
-            accepted = "a name of `sizing catalog models`"
-            self._problems.append(
-                Problem("configuration files are not read yet", "MODEL", seen=shown(name), accepted=accepted)
-            )
+        if not is_path(name) and not Path(name).is_file():
+            return self._named("MODEL", self._catalog.model, name)
+        from sizing.intake.huggingface import import_config  # not for a model of the catalog, which is instant
+
+        try:
+            found = import_config(Path(name).expanduser())
+        except BadInput as wrong:
+            self._problems += wrong.problems
             return None
-        return self._named("MODEL", self._catalog.model, name)
+        self.remarks += [f"{name}: {note}" for note in found.provenance.notes]
+        return found.shape
 
     def _read_engine(self, name: str, reserve: str | None) -> Engine | None:
         """The profile, which replaces the reserve (decision 2); `ideal` takes it."""

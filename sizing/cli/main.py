@@ -27,8 +27,10 @@ class LazyCommand(NamedTuple):
 
 COMMANDS = {
     "solve": LazyCommand("sizing.cli.solve", "solve", "Find the smallest facility that serves a workload."),
-    "kv": LazyCommand("sizing.cli.kv", "kv", "Show what a model's cache costs and how much of it a system holds."),
+    "kv": LazyCommand("sizing.cli.kv", "kv", "Show what a model's cache costs and what a system holds of it."),
     "catalog": LazyCommand("sizing.cli.catalog", "catalog", "List catalog entries, or show one with its sources."),
+    "calibrate": LazyCommand("sizing.cli.calibrate", "calibrate", "Compare start-up logs of engines with profiles."),
+    "import": LazyCommand("sizing.cli.import_", "import_", "Read a model's config.json into a catalog entry."),
     "verify": LazyCommand("sizing.cli.verify", "verify", "Check a plan of `solve --json`, figure by figure."),
     "schema": LazyCommand("sizing.cli.schema", "schema", "Print the JSON Schema of a workload file."),
 }

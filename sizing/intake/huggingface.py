@@ -210,6 +210,12 @@ def _rule(config: Configuration, model_type: str | None, architecture: str | Non
 
 
 def _unknown(config: Configuration, model_type: str | None, architecture: str | None) -> Problem:
+    if model_type is None and architecture is None and "quantization" in config.tree:
+        return Problem(
+            "says how weights are quantised, and nothing of the model",
+            file=config.file or None,
+            accepted="the config.json that it lies beside, with which it is read",
+        )
     if model_type is None and architecture is None:
         return Problem(
             "names no architecture",

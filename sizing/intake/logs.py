@@ -103,6 +103,7 @@ VLLM_LINES: Sequence[Pattern] = (
     ("blocks", rf"\b(?:GPU|cuda|CUDA) blocks: {_COUNT}", _whole),
     ("blocks", rf"num_gpu_blocks is: {_COUNT}", _whole),
     ("total_bytes", rf"total_gpu_memory[ =(]+{_SIZE}", _gib),
+    ("requested_bytes", rf"Requested memory: \d?\.\d+ \(util\), {_SIZE}", _gib),
     ("weight_bytes", rf"(?:Model loading|Loading model weights) took {_SIZE}", _gib),
     ("weight_bytes", rf"model weights take {_SIZE}", _gib),
     ("activation_bytes", rf"torch peak memory increase: {_SIZE}", _gib),
@@ -202,6 +203,9 @@ def parse_log(text: str, file: str = "") -> EngineLog:
         values[field] = _HYPHENS.get(values.get(field, "auto"), values.get(field))
     if engine == VLLM and "tokens" not in values and "blocks" in values:  # as before version 1 of the engine
         values["tokens"] = values["blocks"] * values.get("block_tokens", VLLM_BLOCK)
+    requested = values.pop("requested_bytes", None)
+    if requested is not None and "utilisation" in values:
+        values.setdefault("total_bytes", round(requested / values["utilisation"]))
     return EngineLog(file=file, engine=engine, **values)
 
 

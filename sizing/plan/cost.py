@@ -128,6 +128,6 @@ def _energy(request: Request, site: Site, pods: Sequence[FilledPods]) -> Iterato
 def energy_rule(energy: Energy, site: Site, kw: Fraction) -> str:
     """How an energy comes about, in words: the place where PUE enters, once."""
     whose = "as stated" if energy.pue is not None else f"of a Pod {site.pod.name}"
-    years = plain(energy.horizon_years, "years")
+    years = plain(energy.horizon_years, "year" if energy.horizon_years == 1 else "years")
     pue = plain(known(energy.pue_of(site.pod)), "").rstrip()
     return f"{plain(kw, 'kW')} at nameplate x PUE {pue} ({whose}) x {years} of {HOURS_PER_YEAR:,} hours"

@@ -49,9 +49,9 @@ class PatternContents(Contents):
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
-        self._holding: dict[tuple[str, Precisions], list[tuple[int, tuple[str, Sequences]]]] = defaultdict(list)
 
     def declare(self, model: Model, sets: Sets) -> None:
+        self._holding: dict[tuple[str, Precisions], list[tuple[int, tuple[str, Sequences]]]] = defaultdict(list)
         index = []
         for candidate in sets.candidates:
             deployment = candidate.deployment

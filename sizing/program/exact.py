@@ -9,7 +9,7 @@ could use are added, and the integer program decides the stage.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, inf
+from math import inf
 
 from sizing.plan.choice import Sequences
 from sizing.program.constraints import STATEMENTS
@@ -20,7 +20,7 @@ from sizing.program.objective import Stage
 from sizing.program.patterns import Columns, all_columns, starting_columns
 from sizing.program.pricing import KnapsackGroup, closing_patterns, knapsack_groups, price
 from sizing.program.sets import Sets
-from sizing.program.solver import Effort, Minimised, Minimiser, stage_value
+from sizing.program.solver import Effort, Minimised, Minimiser, rounded_up, stage_value
 
 MOST_CLOSING = 4_000
 """Patterns up to which a stage's column set is closed."""
@@ -138,7 +138,7 @@ class ExactSearch:
             return self._decide_among_all(stage, bound)
         if converged is None:
             return bound
-        bound = max(bound, ceil(converged.bound - TOLERANCE))
+        bound = max(bound, rounded_up(converged.bound))
         if self._is_met(stage, bound) or bound > cutoff or not self._close(stage, converged):
             return bound
         return self._decide(stage, bound)
@@ -274,4 +274,4 @@ class ExactSearch:
 
 def _is_close(bound: float, objective: float) -> bool:
     """Whether converging further could raise the bound of a whole number, or by more than a trifle."""
-    return ceil(bound - TOLERANCE) >= ceil(objective - TOLERANCE) or objective - bound <= CLOSE * objective
+    return rounded_up(bound) >= rounded_up(objective) or objective - bound <= CLOSE * objective

@@ -147,7 +147,8 @@ def declare(sets: Sets, contents: Contents) -> Formulation:
     model.served_at = pyo.Var(range(len(pairs)), domain=pyo.Binary)
     model.excess = pyo.Var(range(len(sets.slack.limits)), domain=pyo.NonNegativeIntegers)
     elastic = sets.slack.demand_parts > 0
-    model.shortfall = pyo.Var([0] if elastic else [], domain=pyo.NonNegativeIntegers)
+    most_short = max(0, sets.slack.demand_parts - 1)
+    model.shortfall = pyo.Var([0] if elastic else [], domain=pyo.NonNegativeIntegers, bounds=(0, most_short))
     model.unserved = pyo.Var([service.name for service in sets.classes] if elastic else [], domain=contents.counts)
     contents.declare(model, sets)
     return formulation

@@ -12,7 +12,8 @@ LimitKey = tuple[str, str | None]
 class Slack:
     """`limits` may be exceeded in steps of so much of their unit.
 
-    With `demand_parts` every class may be left short of the same number of equal parts of its demand; 0: none may.
+    With `demand_parts` every class may be left short of the same number of equal parts of its demand, though not of
+    all of them; 0: none may.
     """
 
     limits: Mapping[LimitKey, Fraction] = field(default_factory=dict)

@@ -23,7 +23,8 @@ logging.getLogger("pyomo.contrib.appsi").setLevel(logging.ERROR)
 BELOW_ONE_UNIT = 0.9
 """Absolute gap at which a solve ends: no other whole number lies within it, and tolerances do not reach one unit."""
 
-INTEGRALITY = 1e-6
+ABSOLUTE_TOLERANCE = 1e-6
+RELATIVE_TOLERANCE = 1e-9
 
 NO_LIMIT = 2**31 - 1
 
@@ -108,7 +109,7 @@ class Minimiser:
         bound = result.best_objective_bound
         return Minimised(
             value=found,
-            bound=ceil(bound - INTEGRALITY * max(1.0, abs(bound))) if bound is not None and isfinite(bound) else 0,
+            bound=rounded_up(bound) if bound is not None and isfinite(bound) else 0,
             infeasible=result.termination_condition in NO_SOLUTION,
             stopped=self.effort.halt.asked or result.termination_condition is TerminationCondition.maxTimeLimit,
         )
@@ -174,6 +175,11 @@ def _objective(result: Results) -> float | None:
     """The value of the best solution of a solve; None where it found none."""
     found: float | None = result.best_feasible_objective
     return None if found is None or not isfinite(found) or result.termination_condition in NO_SOLUTION else found
+
+
+def rounded_up(bound: float) -> int:
+    """A lower bound of a whole number, as a whole number: rounded up, but never by a solver's tolerance."""
+    return ceil(bound - max(ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE * abs(bound)))
 
 
 def stage_value(stage: Stage, formulation: Formulation) -> int:

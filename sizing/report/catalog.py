@@ -121,6 +121,8 @@ def catalog_entry(section: str, name: str, entry: Entry) -> str:
         paragraph(name if entry["title"] == name else f"{name}: {entry['title']}"),
         bullets([f"{key}: {_written(value)}" for key, value in entry.items() if _is_plain(key, value)]),
         _listed("Layers", [_layer(layer) for layer in entry.get("layers", ())]),
+        _listed("Layers for multi-token prediction", [_layer(layer) for layer in entry.get("mtp", ())]),
+        _listed("Read from", _imported(entry.get("imported") or {})),
         _figures(list(sourced_figures({section: {name: entry}})), references),
         _listed("Note", [entry["note"]] if entry.get("note") else []),
         _listed("Sources", references.lines()),
@@ -173,8 +175,17 @@ def _figures(figures: Sequence[SourcedFigure], references: _References) -> str:
 
 
 def _layer(layer: Entry) -> str:
-    parts = [f"{part['kind']} ({_pairs(part, 'kind')})" for part in (layer["attention"], layer["feed_forward"])]
-    return f"{layer['count']} x {parts[0]}, then {parts[1]}"
+    mixers, after = (layer["attention"], *layer.get("also", ())), layer["feed_forward"]
+    parts = [f"{part['kind']} ({_pairs(part, 'kind')})".removesuffix(" ()") for part in (*mixers, after)]
+    return f"{layer['count']} x {' with '.join(parts[:-1])}, then {parts[-1]}"
+
+
+def _imported(imported: Entry) -> list[str]:
+    """The file that a shape was read from, and what the reader of the file had to say."""
+    if not imported:
+        return []
+    notes = [str(note) for note in imported.get("notes", ())]
+    return [*(f"{key}: {_written(value)}" for key, value in imported.items() if key != "notes"), *notes]
 
 
 def _pairs(node: Entry, but: str) -> str:

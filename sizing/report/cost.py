@@ -60,7 +60,7 @@ def _arithmetic(line: CostLine) -> str:
 
 def _remarks(plan: Plan, lines: tuple[CostLine, ...]) -> Iterator[str]:
     if any(site.pod.bill_rules is not None for site in plan.request.sites):
-        yield "not in the cost: the balance of plant (switches, cables, racks, management), which has no prices"
+        yield "not in the cost: the parts of the balance of plant (switches, cables, racks), which have no prices"
     if plan.request.policy.prices.energy is None:
         yield "energy is not counted: policy.prices.energy states no tariff"
     counting = [stage for stage in plan.stages if COST in parse_aim(stage.stage).names]

@@ -35,6 +35,17 @@ def check_document_place(path: Path, force: bool = False) -> None:
     _check_place(path, force, _is_document, "is no document of sizing")
 
 
+def write_new(path: Path, text: str, force: bool = False) -> None:
+    """Text for a user to go on with: a file that is there is never replaced, but with `force`."""
+    check_new_place(path, force)
+    _write(path, text.encode())
+
+
+def check_new_place(path: Path, force: bool = False) -> None:
+    """Raise BadInput where `write_new` would refuse."""
+    _check_place(path, force, lambda _content: False, "is there already")
+
+
 def _is_document(content: bytes) -> bool:
     import json
 

@@ -10,6 +10,9 @@ from sizing.report.text import amount
 from sizing.request.request import Request
 from sizing.units.amounts import percent, thousands
 
+MOST_CLASSES = 12
+"""Classes whose share is told one by one."""
+
 
 def way_sentences(no_plan: NoPlan) -> list[str]:
     """A sentence for every option: `site power 3 MW -> 5 MW (+67 %)`, `or allow fp8 for `documents``."""
@@ -41,10 +44,13 @@ def partial_sentences(partial: Partial | None) -> list[str]:
         return ["nothing: not even one sequence of every class" if partial.at_most == 0 else "nothing that is known"]
     share = _percent_down(partial.share)
     nothing = [name for name, _, served in partial.served if not served]
-    told = f"{share} of every class" + (f" but {', '.join(nothing)}" if nothing else "")
+    told = f"{share} of every class" + (f" but those that fit no system ({thousands(len(nothing))})" if nothing else "")
     told = told if partial.share == partial.at_most else f"at least {told}"
-    classes = [f"{name}: {thousands(served)} of {thousands(demand)}" for name, demand, served in partial.served]
-    return [told, ", ".join(classes), f"on {in_brief(partial.bought)}"]
+    shown = partial.served[:MOST_CLASSES]
+    classes = [f"{name}: {thousands(served)} of {thousands(demand)}" for name, demand, served in shown]
+    more = len(partial.served) - len(shown)
+    rest = f", and {thousands(more)} more classes" if more else ""
+    return [told, ", ".join(classes) + rest, f"on {in_brief(partial.bought)}"]
 
 
 def _percent_down(share: Fraction) -> str:

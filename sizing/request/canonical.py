@@ -27,8 +27,16 @@ def sha256_of(value: Any) -> str:
     return sha256(canonical_json(value)).hexdigest()
 
 
-def document_of(name: str, classes: Iterable[ServiceClass], sites: Iterable[Site], policy: Policy) -> dict[str, Any]:
+def document_of(
+    name: str,
+    classes: Iterable[ServiceClass],
+    sites: Iterable[Site],
+    policy: Policy,
+    models: Mapping[str, Mapping[str, Any]] | None = None,
+) -> dict[str, Any]:
     """A request as plain data. Units stand in the keys; None is a limit or a list that was left out.
+
+    `models` are those that the workload brings along, as entries of a catalog; the key is there only with any.
 
     `demand` follows from concurrency and headroom, and `weights` from the model where the workload names none.
     A fraction that is no decimal of 15 digits becomes the nearest float.
@@ -77,6 +85,7 @@ def document_of(name: str, classes: Iterable[ServiceClass], sites: Iterable[Site
             "power_basis": policy.power_basis,
             "prices": _prices(policy.prices),
         },
+        **({"models": {name: dict(models[name]) for name in sorted(models)}} if models else {}),
     }
 
 
@@ -105,6 +114,7 @@ def workload_of(document: Mapping[str, Any]) -> dict[str, Any]:
             if value is not None
         }
         | {"prices": _prices_as_written(document["policy"]["prices"])},
+        "models": document.get("models", {}),
     }
 
 

@@ -10,6 +10,7 @@ from sizing.facility.site import Site
 from sizing.request.candidates import choose_candidates
 from sizing.request.canonical import document_of, entries_of, sha256_of, workload_of
 from sizing.request.consistency import contradictions
+from sizing.request.models import with_models
 from sizing.request.request import Policy, Request, ServiceClass, demand
 from sizing.request.schema import (
     DEFAULT_ENGINE,
@@ -33,30 +34,38 @@ def load_workload(path: Path, catalog: "Catalog", objective: Sequence[str] | Non
 
     Raises BadInput with all problems of the file.
     """
-    return workload_from(read_document(path), catalog, objective)
+    return workload_from(read_document(path), catalog, objective, path.parent)
 
 
 def workload_from(
-    workload: Document | Mapping[str, Any], catalog: "Catalog", objective: Sequence[str] | None = None
+    workload: Document | Mapping[str, Any],
+    catalog: "Catalog",
+    objective: Sequence[str] | None = None,
+    folder: Path | None = None,
 ) -> Request:
     """A workload that was read already, or is given as a mapping with the keys of a workload file.
+
+    Paths of models are relative to `folder`; without one they are refused.
 
     Raises BadInput with all its problems.
     """
     document = workload if isinstance(workload, Document) else Document("", workload)
     problems = [*_contradictions(document)]
     entry = stages = None
+    brought = with_models(document, catalog, folder)
+    document, catalog = brought.document, brought.catalog
+    problems += brought.problems
     try:
         entry = read_as(Workload, document, context=catalog)
     except BadInput as error:
-        problems += error.problems
+        problems += [problem for problem in error.problems if problem.path not in brought.unread]
     try:
         stages = None if objective is None else _stages(objective)
     except BadInput as error:
         problems += error.problems
     if entry is None or problems:
         raise BadInput(*sorted(problems, key=lambda problem: problem.line or 0))
-    return _resolve(entry, document, catalog, stages)
+    return _resolve(entry, document, catalog, stages, brought.models)
 
 
 def request_from_document(document: Mapping[str, Any], catalog: "Catalog") -> Request:
@@ -121,7 +130,9 @@ def _duplicates(document: Document, key: str) -> list[Problem]:
     return problems
 
 
-def _resolve(entry: Workload, document: Document, catalog: "Catalog", stages: tuple[str, ...] | None) -> Request:
+def _resolve(
+    entry: Workload, document: Document, catalog: "Catalog", stages: tuple[str, ...] | None, own: tuple[str, ...]
+) -> Request:
     policy = _policy(entry.policy, stages, catalog)
     classes = tuple(
         _service_class(service, policy, catalog) for service in sorted(entry.classes, key=lambda service: service.name)
@@ -143,7 +154,9 @@ def _resolve(entry: Workload, document: Document, catalog: "Catalog", stages: tu
     if problems:
         raise BadInput(*sorted(problems, key=lambda problem: problem.line or 0))
     candidates = choose_candidates(systems, sites, policy, missing)
-    form = document_of(entry.name, classes, sites, policy)
+    used = {service.model.name for service in classes}
+    models = {name: catalog.model_as_written(name) for name in own if name in used}
+    form = document_of(entry.name, classes, sites, policy, models)
     entries = entries_of(catalog, classes, sites, candidates.systems, policy)
     return Request(
         name=entry.name,

@@ -42,8 +42,6 @@ DEFAULT_POD = "podos-1mw"
 DEFAULT_SITE = "site"
 DEFAULT_ENGINE = "ideal"
 
-MODEL_ACCEPTED = "a catalog name, or the Hugging Face id of a model in the catalog"
-
 MOST_SEQUENCES = 10**9
 MOST_TOKENS = 10**9
 MOST_SYSTEMS = 10**6
@@ -107,8 +105,6 @@ def _named(resolve: Callable[["Catalog", str], str]) -> AfterValidator:
 
 
 def _model(catalog: "Catalog", name: str) -> str:
-    if name.endswith(".json") or name.startswith((".", "/", "~")):
-        raise NotAccepted("models from a config.json come with a later version", MODEL_ACCEPTED)
     return catalog.model(name).name
 
 
@@ -188,7 +184,9 @@ class ClassEntry(Entry):
     """Live sequences of one length on one model."""
 
     name: Name = Field(description="Name of the class, once in a workload.")
-    model: ModelName = Field(description="A catalog name, or the Hugging Face id of a model in the catalog.")
+    model: ModelName = Field(
+        description="A catalog name, the Hugging Face id of a model in the catalog, or a path to a config.json."
+    )
     allow_longer_context: Flag = Field(default=False, description="Accept a context beyond the model's limit.")
     context: Context = Field(description="Tokens held by one live sequence, prompt and output; k = 1,024.")
     concurrency: Sequences = Field(description="Live sequences at the design peak, without a suffix.")
@@ -295,6 +293,9 @@ class Workload(Entry):
     name: Name = Field(description="Title of the plan.")
     classes: tuple[ClassEntry, ...] = Field(
         min_length=1, max_length=MOST_ITEMS, description="What is served: live sequences of one length on one model."
+    )
+    models: dict[Name, dict[Name, Any]] = Field(
+        default_factory=dict, description="Shapes of models by name, with the keys of a file of catalogs/models."
     )
     site: Annotated[SiteEntry | None, GIVEN] = Field(default=None, description="The one site.")
     sites: Annotated[tuple[NamedSiteEntry, ...] | None, GIVEN] = Field(

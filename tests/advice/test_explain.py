@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sizing import load_workload
 from sizing.advice.answer import answer
 from sizing.advice.explain import explain
 from sizing.advice.limits import stated_limits, with_limit
@@ -126,7 +127,7 @@ def test_a_sequence_that_fits_no_domain_may_fit_in_fewer_bits() -> None:
     assert found.partial is not None
     assert found.partial.share == found.partial.at_most == 1  # of `long`, the only class that fits
     assert found.partial.served == (("agents", 1, 0), ("long", 3, 3))
-    assert "- 100 % of every class but agents" in no_plan_report(found)
+    assert "- 100 % of every class but those that fit no system (1)" in no_plan_report(found)
 
 
 def test_a_precision_that_no_listed_gpu_supports_is_named_with_one_that_it_does() -> None:
@@ -341,6 +342,21 @@ def test_the_share_is_common_to_all_classes() -> None:
     assert found.partial.served == (("long", 30, 19), ("short", 20, 13))
 
 
+def test_the_catalog_of_a_workload_offers_its_precisions() -> None:
+    """61 of the 70B need 4 hgx-h200-8; at fp8 one holds 40, so that 3 are enough."""
+    workload = {
+        "name": "Three systems",
+        "classes": [{"name": "long", "model": "llama-3.1-70b", "context": LONG, "concurrency": 61}],
+        "policy": {"systems": ["hgx-h200-8"], "supply": {"hgx-h200-8": 3}},
+    }
+    found = refused(load_workload(workload))
+    assert options(found) == [
+        [("supply:hgx-h200-8", 3, 4)],
+        [("kv_precision:long", "bf16", "fp8")],
+        [("concurrency", 100, 98)],
+    ]
+
+
 # Honest bounds
 
 
@@ -351,7 +367,10 @@ def test_without_time_nothing_is_claimed_that_was_not_shown() -> None:
     assert not found.reproducible
     assert not any(change.proven for change in found.relaxations)
     assert found.partial is None or found.partial.share < found.partial.at_most
-    assert found.reasons
+    assert found.reasons == (
+        "these cannot all be kept: site air heat 600 kW, site Pods 4",
+        "it is not settled whether fewer of these limits conflict already, or others too",
+    )
 
 
 def test_a_search_that_proves_nothing_explains_nothing() -> None:

@@ -23,6 +23,8 @@ KEYS = {
     "active_parameters",
     "layers",
     "kv_precision",
+    "engine",
+    "ideal",
     "layout",
     "layout_chosen",
     "bytes_per_token",
@@ -325,7 +327,7 @@ def test_fewer_bits_show_the_evidence(text) -> None:
     ("arguments", "said"),
     [
         (("llama-3.1-70",), "MODEL: model 'llama-3.1-70' is not known"),
-        (("config.json",), "MODEL: configuration files are not read yet"),
+        (("no/config.json",), "no/config.json: no such file"),
         (("llama-3.1-70b", "--system", "hgx-h200"), "did you mean 'hgx-h200-8'?"),
         (("llama-3.1-70b", "--kv-precision", "fp9"), "did you mean 'fp8'?"),
         (("llama-3.1-70b", "--weights", "fp9"), "--weights: is not known (seen: 'fp9'; accepted: bf16, fp8"),
@@ -359,15 +361,6 @@ def test_bad_input(refused, arguments: tuple[str, ...], said: str) -> None:
 def test_all_that_is_wrong_is_said_at_once(refused) -> None:
     lines = refused("lama", "--tp", "x", "--context", "y", "--context", "4k", "--system", "z", "--reserve", "1")
     assert [line.split(":")[0] for line in lines] == ["--context", "--tp", "--reserve", "--system", "MODEL"]
-
-
-def test_a_configuration_in_the_current_folder_is_not_taken_for_a_model(
-    refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "my-model").write_text("{}", encoding="utf-8")
-    (line,) = refused("my-model")
-    assert "configuration files are not read yet" in line
 
 
 def test_a_catalog_of_ones_own(kv, tmp_path: Path) -> None:

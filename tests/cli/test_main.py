@@ -204,5 +204,5 @@ def test_a_full_disk_is_one_clean_line() -> None:
 
 
 def test_the_shell_completes_commands() -> None:
-    done = process(_SIZING_COMPLETE="bash_complete", COMP_WORDS="sizing ca", COMP_CWORD="1")
+    done = process(_SIZING_COMPLETE="bash_complete", COMP_WORDS="sizing cat", COMP_CWORD="1")
     assert done.stdout.decode().split() == ["plain,catalog"]

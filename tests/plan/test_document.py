@@ -18,8 +18,8 @@ GOOD = two_sites()
 DOCUMENT = plan_document(GOOD)
 
 KEYS = [
-    *("schema", "status", "objective", "pods", "systems", "to_buy", "totals", "deployments", "classes", "tokens", "memory"),
-    *("limits", "placement", "assumptions", "reproducible", "sensitivity", "rejected", "request", "catalog"),
+    *("schema", "status", "objective", "pods", "systems", "to_buy", "totals", "deployments", "classes", "tokens"),
+    *("memory", "limits", "placement", "assumptions", "reproducible", "sensitivity", "rejected", "request", "catalog"),
     *("input_sha256", "version", "sha256"),
 ]
 

@@ -127,7 +127,9 @@ class _Oracle:
             for pair, number in parts
         ]
 
-    def pool(self, system: SystemCase, model: ModelCase, pair: Pair, tp: int, gpus: int, split: tuple[Split, ...]):
+    def pool(
+        self, system: SystemCase, model: ModelCase, pair: Pair, tp: int, gpus: int, split: tuple[Split, ...]
+    ) -> Reach | None:
         """What one pool holds, or None where it holds nothing that is wanted."""
         weights, kv = pair
         axes = self.axes(split)
@@ -142,7 +144,7 @@ class _Oracle:
             along = [1] * len(axes)
             along[axis] = number + 1
             taken = taken + size * np.arange(number + 1, dtype=np.int64).reshape(along)
-        reach = taken <= room
+        reach: Reach = taken <= room
         return reach if reach.sum() > 1 else None
 
     def reach(self, number: int, split: tuple[Split, ...], count: int) -> Reach:
@@ -205,9 +207,7 @@ class _Oracle:
         for service in self.instance.classes:
             worst = 0
             for pair in product(service.weights, service.kv):
-                alone = tuple(
-                    ((pair, service.demand),) if each is service else () for each in self.instance.classes
-                )
+                alone = tuple(((pair, service.demand),) if each is service else () for each in self.instance.classes)
                 count = 1
                 if not self.reach(number, alone, 1)[1]:
                     continue
@@ -262,7 +262,7 @@ def _packed(systems: tuple[SystemCase, ...], site: SiteCase, mixed: bool, counts
 
 def _one_pod(systems: tuple[SystemCase, ...], site: SiteCase, content: tuple[int, ...]) -> bool:
     def total(of: str) -> int:
-        return sum(getattr(system, of) * count for system, count in zip(systems, content, strict=True))
+        return sum(int(getattr(system, of)) * count for system, count in zip(systems, content, strict=True))
 
     power, liquid = total("power") + site.balance, total("liquid")
     return (
@@ -312,5 +312,5 @@ def size_of(instance: Instance) -> int:
     """How many combinations `best_values` has to look at, at most."""
     oracle = _Oracle(instance)
     counts = prod(oracle.most_systems(system) + 1 for system in instance.systems)
-    sites = counts ** (len(instance.sites) - 1)
+    sites = counts if len(instance.sites) > 1 else 1
     return counts * sites * prod(len(list(oracle.splits(service))) for service in instance.classes)

@@ -14,24 +14,15 @@ Statement = Callable[[Formulation], None]
 
 def rows_of(formulation: Formulation, *statements: Statement) -> str:
     """The rows that statements add to what is declared, one a line."""
-    model = formulation.model
-    before = {component.local_name for component in model.component_objects(pyo.Constraint)}
+    before = {row.name for row in _rows(formulation)}
     for state in statements:
         state(formulation)
-    return "\n".join(
-        f"{row.name}: {_body(row)} {_sense(row)}"
-        for component in model.component_objects(pyo.Constraint)
-        if component.local_name not in before
-        for row in component.values()
-    )
+    return "\n".join(_written(row) for row in _rows(formulation) if row.name not in before)
 
 
-def components_of(formulation: Formulation, statement: Statement) -> list[str]:
-    """Names of the constraints that a statement adds."""
-    before = [component.local_name for component in formulation.model.component_objects(pyo.Constraint)]
-    statement(formulation)
-    after = [component.local_name for component in formulation.model.component_objects(pyo.Constraint)]
-    return [name for name in after if name not in before]
+def all_rows(formulation: Formulation) -> str:
+    """Every row there is, one a line."""
+    return "\n".join(_written(row) for row in _rows(formulation))
 
 
 def variables_of(formulation: Formulation) -> str:
@@ -46,6 +37,14 @@ def variables_of(formulation: Formulation) -> str:
 def terms(pairs: Iterable[tuple[Any, Any]]) -> str:
     """(coefficient, variable) as a sum; terms of none are left out."""
     return " ".join(_terms((coefficient, variable.name) for coefficient, variable in pairs if coefficient))
+
+
+def _rows(formulation: Formulation) -> Iterator[Any]:
+    yield from formulation.model.component_data_objects(pyo.Constraint)
+
+
+def _written(row: Any) -> str:
+    return f"{row.name}: {_body(row)} {_sense(row)}"
 
 
 def _body(row: Any) -> str:

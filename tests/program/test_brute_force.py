@@ -1,4 +1,4 @@
-"""The program against brute force: every stage of small random instances, and that there is no plan where there is none.
+"""The program against brute force: every stage of small random instances, or that there is no plan.
 
 `SIZING_INSTANCES=3000 pytest tests/program/test_brute_force.py` tries more of them. A seed tells its instance:
 `random_instance(seed)`; a failure prints it.
@@ -123,6 +123,7 @@ def test_brute_force_sees_many_kinds_of_instances() -> None:
 
 
 # Instances that once were answered wrongly, or that are known to be hard
+
 
 @pytest.mark.parametrize("generated", [False, True])
 def test_pools_are_filled_by_mixtures_that_no_class_alone_suggests(

@@ -1,28 +1,24 @@
 """Every statement of the program in its smallest formulation, row by row; and none without such a case."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
 
 from sizing.facility.bill_rules import BillRules, RuleLine
+from sizing.facility.loads import PowerBasis
 from sizing.facility.pod import PodType
 from sizing.facility.quantities import PerPod
 from sizing.facility.selection import Selection
 from sizing.facility.site import Site
-from sizing.facility.system import System
 from sizing.plan.choice import Sequences
 from sizing.program.constraints import STATEMENTS
-from sizing.program.contents import Contents, FractionalContents, PatternContents
-from sizing.program.deployments import Candidate
+from sizing.program.contents import FractionalContents
 from sizing.program.exact import formulate
-from sizing.program.formulation import Formulation, declare
-from sizing.program.patterns import Columns
-from sizing.program.sets import sets_of
-from sizing.program.slack import RIGID, Slack
-from sizing.request.request import Policy, ServiceClass
+from sizing.program.formulation import Formulation
+from sizing.program.slack import Slack
 from tests.plan_builders import (
     BF16,
     DENSE_70B,
@@ -35,15 +31,13 @@ from tests.plan_builders import (
     deployment,
     figure,
     policy,
-    request,
     service_class,
     system,
 )
-from tests.program.rows import components_of, rows_of, terms, variables_of
+from tests.program.formulations import formulation_of
+from tests.program.rows import all_rows, rows_of, variables_of
 
 STATEMENT = {state.__name__: state for state in STATEMENTS}
-SITE = Site("site", TEST_POD)
-
 CHAT = service_class("chat", context=4_096, concurrency=12, kv=(BF16, FP8))
 LONG = service_class("long", context=131_072, concurrency=20)
 AGENTS = service_class("agents", LATENT_671B, 65_536, 201, ("fp8",))
@@ -81,35 +75,6 @@ POD_WITH_PLANT = PodType(
     air_kw=None,
     bill_rules=BillRules("plant", "Plant", (PLANT,)),
 )
-
-
-def formulation_of(
-    classes: Sequence[ServiceClass],
-    deployments: Sequence,
-    *,
-    patterns: Sequence[Sequence[Sequences]] | None = None,
-    sites: Sequence[Site] = (SITE,),
-    rules: Policy | None = None,
-    slack: Slack = RIGID,
-    contents: Contents | None = None,
-) -> Formulation:
-    """Variables alone. `patterns` are those of each deployment in turn; none unless they are what a case is about."""
-    candidates = [
-        Candidate(
-            each,
-            {
-                service.name: each.sequence_bytes(service.context)
-                for service in classes
-                if service.model == each.model and each.precisions in service.precisions
-            },
-        )
-        for each in deployments
-    ]
-    systems: dict[str, System] = {each.system.name: each.system for each in deployments}
-    asked = request(classes, list(systems.values()), sites, rules)
-    listed = patterns or [()] * len(candidates)
-    columns = Columns({each.id: of for each, of in zip(deployments, listed, strict=True)}, complete=True)
-    return declare(sets_of(asked, candidates, slack), contents or PatternContents(columns))
 
 
 @dataclass(frozen=True)
@@ -333,7 +298,7 @@ def test_no_statement_lacks_a_case() -> None:
     assert {case.statement for case in CASES if case.rows} == set(STATEMENT)
 
 
-def whole_program() -> Formulation:
+def whole_program(basis: PowerBasis = "provisioned") -> Formulation:
     """A formulation in which every statement has something to say."""
     site = Site(
         "site",
@@ -345,38 +310,87 @@ def whole_program() -> Formulation:
         installed_systems={"node-8": 1},
         installed_pods=1,
     )
-    rules = policy(supply={"rack-72": 2}, spare_systems=1, mixed_pods=True)
-    return formulation_of([CHAT, LONG, AGENTS], [AT_BF16, AT_FP8, ON_RACK], sites=[site], rules=rules)
+    rules = policy(supply={"rack-72": 2}, spare_systems=1, mixed_pods=True, power_basis=basis)
+    patterns: list[list[Sequences]] = [[(("chat", 11), ("long", 20))], [], [(("agents", 34),)]]
+    return formulation_of(
+        [CHAT, LONG, AGENTS], [AT_BF16, AT_FP8, ON_RACK], patterns=patterns, sites=[site], rules=rules
+    )
 
 
 @pytest.mark.parametrize("state", STATEMENTS, ids=lambda state: state.__name__)
 def test_a_statement_has_one_name(state: Callable[[Formulation], None]) -> None:
     """Its constraint is called as its rule is, and its docstring speaks of variables by the names that they have."""
-    formulation = whole_program()
-    added = components_of(formulation, state)
-    assert state.__name__ in added
+    rows = rows_of(whole_program(), state) + "\n" + rows_of(whole_program("installed"), state)
+    assert any(row.startswith(f"{state.__name__}[") for row in rows.splitlines())
     assert state.__doc__
-    named = set(re.findall(r"\b([a-z_]+)\[", state.__doc__))
-    assert {name for name in named if formulation.model.component(name) is None} <= {"unserved"}  # only with slack
-    used = {re.match(r"-?\+?\s*[\d.]*\s*([a-z_]+)\[", term) for term in terms([(1, formulation.model.served[0])]).split()}
-    assert used
+    named = set(re.findall(r"([a-z_]+)\[", state.__doc__)) - {"unserved"}  # which is there only with slack
+    assert named
+    assert named <= {variable.split("[")[0] for variable in rows.split() if "[" in variable}
 
 
 def test_the_program_is_its_statements() -> None:
-    """`formulate` adds every statement, in order, and nothing else but what contents declare."""
-    one = whole_program()
-    rows = rows_of(one, *STATEMENTS)
-    other = formulate(one.sets, PatternContents(one.contents.columns))  # type: ignore[attr-defined]
-    assert rows_of(other) == ""
-    declared = [row.name for row in other.model.component_data_objects(ctype=None) if hasattr(row, "body")]
-    assert declared == [line.split(":")[0] for line in rows.splitlines()]
+    """`formulate` adds every statement, in order, and nothing else."""
+    one, other = whole_program(), whole_program()
+    for state in STATEMENTS:
+        state(one)
+    assert all_rows(formulate(other.sets, other.contents)) == all_rows(one)
 
 
 def test_variables() -> None:
-    assert lines(variables_of(whole_program())) == []
+    assert lines(variables_of(whole_program())) == lines(
+        """
+        pods[site,0]: whole, 0..
+        pods[site,1]: whole, 0..
+        pods[site,2]: whole, 0..
+        installed_pods[site,0]: whole, 0..
+        installed_pods[site,1]: whole, 0..
+        installed_pods[site,2]: whole, 0..
+        installed_pods[site,3]: whole, 0..
+        systems[site,node-8]: whole, 0..3
+        systems[site,rack-72]: whole, 0..2
+        kind_is_used[node-8]: whole, 0..1
+        kind_is_used[rack-72]: whole, 0..1
+        domains[node-8]: real, 0..
+        domains[rack-72]: real, 0..
+        replicas[node-8/dense-70b/bf16/bf16/tp8]: whole, 0..
+        replicas[node-8/dense-70b/bf16/fp8/tp8]: whole, 0..
+        replicas[rack-72/latent-671b/fp8/bf16/tp1-adp8]: whole, 0..
+        served[0]: whole, 0..
+        served[1]: whole, 0..
+        served[2]: whole, 0..
+        served[3]: whole, 0..
+        served_at[0]: whole, 0..1
+        served_at[1]: whole, 0..1
+        served_at[2]: whole, 0..1
+        served_at[3]: whole, 0..1
+        pools[0]: whole, 0..
+        pools[1]: whole, 0..
+        """
+    )
 
 
 def test_fractional_contents() -> None:
+    """Shares of a pool of 874,092,587,008 bytes for sequences of 1,342,177,280 and 42,949,672,960; and whole counts."""
     formulation = formulation_of([CHAT, LONG], [AT_BF16], contents=FractionalContents())
-    assert lines(rows_of(formulation)) == []
-    assert variables_of(formulation) == ""
+    name = AT_BF16.id
+    assert lines(all_rows(formulation)) == [
+        f"contents_fit_bytes[{name}]: 0.00153551 sequences[{name},chat] + 0.0491363 sequences[{name},long] "
+        f"- used_pools[{name}] <= 0",
+        f"contents_fit_whole[{name},chat]: sequences[{name},chat] - 12 used_pools[{name}] <= 0",
+        f"contents_fit_whole[{name},long]: sequences[{name},long] - 20 used_pools[{name}] <= 0",
+    ]
+    assert lines(rows_of(formulation, STATEMENT["served_fits_pools"], STATEMENT["pools_fit_replicas"])) == [
+        f"served_fits_pools[0]: served[0] - sequences[{name},chat] <= 0",
+        f"served_fits_pools[1]: served[1] - sequences[{name},long] <= 0",
+        f"pools_fit_replicas[{name}]: used_pools[{name}] - replicas[{name}] <= 0",
+    ]
+
+
+def test_replicas_are_whole_in_the_stronger_relaxation() -> None:
+    weak, strong = (
+        variables_of(formulation_of([LONG], [AT_BF16], contents=FractionalContents(whole_replicas=whole)))
+        for whole in (False, True)
+    )
+    assert f"replicas[{AT_BF16.id}]: real, 0.." in weak
+    assert f"replicas[{AT_BF16.id}]: whole, 0.." in strong
+    assert f"used_pools[{AT_BF16.id}]: real, 0.." in strong

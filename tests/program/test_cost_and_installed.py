@@ -1,14 +1,16 @@
 """Cost, blends and inventory against trying everything; the oracle adds up prices and purchases by itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from random import Random
+from typing import Any
 
 import pytest
 
 from sizing.facility.prices import Energy, Price, Prices
+from sizing.facility.site import Site
 from sizing.plan.check import check
 from sizing.plan.compose import compose
 from sizing.plan.plan import Plan
@@ -17,16 +19,17 @@ from sizing.program.exact import NotFound
 from sizing.program.search import Found, search
 from sizing.program.solver import Effort
 from sizing.request.request import Request
+from tests import plan_builders as build
 from tests.program.brute_force import Split, _nothing, _Oracle, _packed
-from tests.program.instances import Instance, SiteCase, SystemCase, random_instance, request_of
+from tests.program.instances import Instance, random_instance, request_of
 
-SEEDS = range(160)
+SEEDS = range(100)
 HOURS = 8760
 
 
 @dataclass(frozen=True)
 class Extra:
-    """What a case has beside its instance, in the order of its systems. Prices in USD; `energy` (tariff, PUE, years)."""
+    """What a case has beside its instance, in the order of its systems. USD; `energy` is (tariff, PUE, years)."""
 
     prices: tuple[int, ...]
     pod_price: int
@@ -82,7 +85,9 @@ def request_with(instance: Instance, extra: Extra) -> Request:
     prices = Prices(
         systems={name: usd(price) for name, price in zip(names, extra.prices, strict=True)},
         pods={site.pod.name: usd(extra.pod_price)},
-        energy=None if extra.energy is None else Energy(usd(extra.energy[0]), Fraction(extra.energy[2]), extra.energy[1]),
+        energy=None
+        if extra.energy is None
+        else Energy(usd(extra.energy[0]), Fraction(extra.energy[2]), extra.energy[1]),
     )
     there = {name: count for name, count in zip(names, extra.installed, strict=True) if count}
     sold = tuple(name for name, for_sale in zip(names, extra.for_sale, strict=True) if for_sale)
@@ -131,7 +136,12 @@ class Inventory(_Oracle):
         standing, plant = max(filled, self.extra.pods), filled * site.balance
         power, liquid = self.total("power", counts), self.total("liquid", counts)
         counted = standing * site.pod_power if self.instance.basis == "provisioned" else power + plant
-        loads = ((site.pods, standing), (site.power, counted), (site.liquid, liquid), (site.air, power - liquid + plant))
+        loads = (
+            (site.pods, standing),
+            (site.power, counted),
+            (site.liquid, liquid),
+            (site.air, power - liquid + plant),
+        )
         return filled if all(limit is None or used <= limit for limit, used in loads) else None
 
     def total(self, of: str, counts: tuple[int, ...]) -> int:
@@ -157,7 +167,10 @@ class Inventory(_Oracle):
         if name == "pods":
             yield Fraction(1), new_pods
         elif name == "system_kinds":
-            yield Fraction(1), sum(count > there == 0 for count, there in zip(counts, self.extra.installed, strict=True))
+            yield (
+                Fraction(1),
+                sum(count > there == 0 for count, there in zip(counts, self.extra.installed, strict=True)),
+            )
         elif name in ("precision", "weight_precision"):
             for service, pairs in zip(self.instance.classes, split, strict=True):
                 for (weights, kv), number in pairs:
@@ -230,3 +243,81 @@ def test_every_stage_is_the_least_there_is(seed: int) -> None:
     units = tuple(step(stage.unit) for stage in plan.stages)
     assert tuple(stage.value for stage in plan.stages) == Inventory(instance, extra, units).best()
     assert all(stage.bound == stage.value for stage in plan.stages)
+
+
+# By hand: what the random cases above have at one site only.
+
+LONG = 131_072
+"""Tokens of which a NODE holds 20 sequences."""
+
+
+def asked_for(sequences: int, sites: Sequence[Site], **rules: Any) -> Request:
+    return build.request(
+        [build.service_class("long", context=LONG, concurrency=sequences)],
+        (build.NODE,),
+        sites,
+        build.policy(objective=("pods", "system_kinds", "power", "gpus"), **rules),
+    )
+
+
+def values(plan: Plan | NotFound) -> tuple[int, ...]:
+    assert isinstance(plan, Plan)
+    return tuple(stage.value for stage in plan.stages)
+
+
+def at(name: str, pods: int, nodes: int, **limits: Any) -> Site:
+    return Site(
+        name, build.TEST_POD, installed_systems={"node-8": nodes} if nodes else {}, installed_pods=pods, **limits
+    )
+
+
+def test_what_is_installed_at_either_site_is_used_first() -> None:
+    plan = plan_of(asked_for(60, [at("north", 0, 0), at("south", 1, 3)]))
+    assert values(plan) == (0, 0, 0, 0)
+    assert isinstance(plan, Plan)
+    assert [(each.site, each.systems) for each in plan.pods] == [("south", (("node-8", 3),))]
+    assert values(plan_of(asked_for(60, [at("north", 1, 1), at("south", 1, 1)]))) == (0, 0, 102, 8)
+
+
+def test_what_is_installed_stays_at_its_site() -> None:
+    """16 nodes fill the Pod in the south; the 17th fits the empty Pod in the north."""
+    plan = plan_of(asked_for(340, [at("north", 1, 0), at("south", 1, 16)]))
+    assert values(plan) == (0, 0, 102, 8)
+    assert isinstance(plan, Plan)
+    assert [(each.site, each.systems) for each in plan.pods] == [
+        ("north", (("node-8", 1),)),
+        ("south", (("node-8", 16),)),
+    ]
+
+
+def test_limits_count_what_is_installed() -> None:
+    """Two Pods stand, one of them empty: both take their megawatt; and 3 nodes their heat."""
+    assert values(plan_of(asked_for(60, [at("site", 2, 3, power_kw=Fraction(2000))]))) == (0, 0, 0, 0)
+    assert plan_of(asked_for(60, [at("site", 2, 3, power_kw=Fraction(1999))])) == NotFound(proven=True, stopped=False)
+    assert values(plan_of(asked_for(20, [at("site", 1, 3, air_kw=Fraction("30.6"))]))) == (0, 0, 0, 0)
+    assert plan_of(asked_for(80, [at("site", 1, 3, air_kw=Fraction("40.7"))])) == NotFound(proven=True, stopped=False)
+
+
+def test_supply_is_what_can_be_bought() -> None:
+    assert values(plan_of(asked_for(100, [at("site", 1, 3)], supply={"node-8": 2}))) == (0, 0, 204, 16)
+    assert isinstance(plan_of(asked_for(120, [at("site", 1, 3)], supply={"node-8": 2})), NotFound)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "spare", "sequences", "bought"), [(3, 1, 40, 0), (3, 1, 60, 1), (1, 2, 20, 2), (2, 2, 20, 1)]
+)
+def test_installed_systems_may_be_the_spare_ones(nodes: int, spare: int, sequences: int, bought: int) -> None:
+    plan = plan_of(asked_for(sequences, [at("site", 1, nodes)], spare_systems=spare))
+    assert values(plan)[3] == 8 * bought
+
+
+def test_an_installed_kind_that_is_neither_used_nor_bought_needs_no_spare() -> None:
+    big = build.system("big-8", hbm_gb=288, kw="14.5")
+    request = asked_for(200, [at("site", 2, 1)], spare_systems=3)
+    request = replace(
+        request, candidates=(build.NODE, big), policy=replace(request.policy, systems=("big-8",), objective=("gpus",))
+    )
+    plan = plan_of(request)
+    assert isinstance(plan, Plan)
+    assert plan.systems == (("big-8", 8), ("node-8", 1))  # 45 sequences each: five work, three stand spare
+    assert values(plan) == (64,)

@@ -104,6 +104,9 @@ class FakeCatalog:
     def names(self, section: str) -> tuple[str, ...]:
         return tuple(self.sections[section])
 
+    def including(self, models: Mapping[str, Any]) -> "FakeCatalog":
+        raise BadInput(*(Problem("is no model of this catalog", f"models.{name}") for name in models))
+
     def system(self, name: str) -> Any:
         return self._find("systems", name)
 

@@ -178,9 +178,9 @@ def class_problem(catalog: Any, **changed: str) -> Problem:
     ("key", "text", "what", "nearest"),
     [
         ("model", "dense-8b", "dense-8b", "dense-7b"),
-        ("model", "./models/config.json", "later version", None),
-        ("model", "config.json", "later version", None),
-        ("model", "/models/llama", "later version", None),
+        ("model", "./models/config.json", "a path says nothing here", None),
+        ("model", "config.json", "a path says nothing here", None),
+        ("model", "/models/llama", "a path says nothing here", None),
         ("context", "0", "more than 0", None),
         ("context", "-1", "negative", None),
         ("context", "1e5", "exponents", None),

@@ -15,12 +15,16 @@ from sizing.units.quantities import (
     parse_flag,
     parse_memory_bytes,
     parse_power_kw,
+    parse_price_usd,
     parse_share,
+    parse_tariff_usd_per_kwh,
     parse_tokens,
+    parse_years,
 )
 
 Parser = Callable[[Any], Any]
-ALL = [parse_tokens, parse_count, parse_share, parse_power_kw, parse_memory_bytes, parse_decimal]
+PRICES = [parse_price_usd, parse_tariff_usd_per_kwh, parse_years]
+ALL = [parse_tokens, parse_count, parse_share, parse_power_kw, parse_memory_bytes, parse_decimal, *PRICES]
 
 
 def refusal(parse: Parser, value: Any) -> NotAccepted:
@@ -67,6 +71,14 @@ def refusal(parse: Parser, value: Any) -> NotAccepted:
         (parse_memory_bytes, "80 TB", 80 * 10**12),
         (parse_memory_bytes, "7 bytes", 7),
         (parse_memory_bytes, "7 B", 7),
+        (parse_price_usd, "415_000 USD", Fraction(415_000)),
+        (parse_price_usd, "0.05USD", Fraction(1, 20)),
+        (parse_price_usd, "0 USD", Fraction(0)),
+        (parse_tariff_usd_per_kwh, "0.08 USD/kWh", Fraction(2, 25)),
+        (parse_tariff_usd_per_kwh, "80 USD/MWh", Fraction(2, 25)),
+        (parse_years, "4 years", Fraction(4)),
+        (parse_years, "1 year", Fraction(1)),
+        (parse_years, "2.5\u00a0years", Fraction(5, 2)),
         (parse_decimal, "10.2", Fraction(51, 5)),
         (parse_decimal, "4", Fraction(4)),
         (parse_flag, "true", True),

@@ -1,0 +1,119 @@
+"""Logs against profiles, figure by figure."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from sizing.advice.calibrate import Setting, calibrate, start_of
+from sizing.catalog.catalog import Catalog
+from sizing.intake.logs import EngineLog
+from sizing.plan.calibration import Calibration
+from sizing.pool.engines.profile import Start
+from sizing.pool.layout import layout_for
+from sizing.sequence.weights import FORMATS
+from sizing.units.amounts import GIB
+
+CATALOG = Catalog()
+ENGINE = CATALOG.engine("vllm-0.19")
+MODEL = CATALOG.model("llama-3.1-8b")
+
+
+def gib(size: str) -> int:
+    return round(Fraction(size) * GIB)
+
+
+LOG = EngineLog(
+    file="start.log",
+    engine="vllm",
+    version="0.19.0",
+    utilisation=Fraction(95, 100),
+    longest=8192,
+    total_bytes=gib("79.19"),
+    weight_bytes=gib("14.99"),
+    activation_bytes=gib("1.89"),
+    non_torch_bytes=gib("0.25"),
+    cache_bytes=gib("58.11"),
+    tokens=476_016,
+    concurrency=Fraction("58.11"),
+)
+
+
+def compared(log: EngineLog = LOG, tp: int = 1, **changes: Any) -> Calibration:
+    setting = Setting(
+        model=MODEL,
+        weights=FORMATS["bf16"],
+        kv_precision=CATALOG.kv_precision("bf16"),
+        layout=layout_for(MODEL, tp),
+        hbm_bytes=ENGINE.hbm_bytes(log.total_bytes, log.free_bytes),
+        vendor="NVIDIA",
+        start=start_of(log),
+    )
+    return calibrate(log, replace(setting, **changes), ENGINE)
+
+
+def test_every_figure_is_within_its_goal() -> None:
+    found = compared()
+    errors = {each.quantity: each.error for each in found.comparisons}
+    goals = {"weights": 0.01, "token": 0.005, "outside": 0.05, "cache": 0.05, "tokens": 0.05, "sequences": 0.05}
+    assert errors.keys() == goals.keys()
+    for quantity, error in errors.items():
+        assert error is not None
+        assert abs(float(error)) < goals[quantity]
+    assert found.of("token").why == "as the profile stores it"
+
+
+def test_ideal_stands_beside() -> None:
+    found = compared()
+    assert found.of("token").ideal == pytest.approx(131_072, rel=1e-4)
+    assert found.of("weights").ideal == 2 * MODEL.parameters
+    assert (found.of("cache").ideal or 0) < (found.of("cache").predicted or 0)
+
+
+def test_what_is_outside_is_what_the_log_leaves() -> None:
+    found = compared()
+    rest = gib("79.19") * Fraction(95, 100) - gib("58.11") - 2 * MODEL.parameters
+    assert found.outside_bytes == pytest.approx(float(rest), rel=1e-3)
+
+
+def test_without_the_memory_of_the_gpu_the_parts_are_summed() -> None:
+    found = compared(hbm_bytes=None)
+    assert found.outside_bytes == pytest.approx(gib("1.89") + gib("0.25") + gib("14.99") - 2 * MODEL.parameters, abs=2)
+    assert found.of("tokens").predicted is None
+    assert "--system" in found.of("cache").why
+
+
+@pytest.mark.parametrize(
+    ("factor", "tp", "why"),
+    [
+        (Fraction(1, 2), 1, "half: the cache has 8 bits"),
+        (Fraction(2), 1, "twice: the cache has 16 bits"),
+        (Fraction(1, 4), 4, "a 4th: more GPUs than TP 4"),
+        (Fraction(4), 4, "4 times: every GPU has all heads"),
+        (Fraction(3), 1, "neither precision nor TP explains it"),
+    ],
+)
+def test_a_difference_of_a_token_is_explained(factor: Fraction, tp: int, why: str) -> None:
+    tokens = int(476_016 * tp / factor)
+    found = compared(replace(LOG, tokens=tokens), tp)
+    assert found.of("token").why.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("printed", "why"),
+    [
+        ("14.99", "within what allocation rounds up"),
+        ("15.60", "the engine holds 0.64 GiB more"),
+        ("8.49", "fewer bits"),
+    ],
+)
+def test_a_difference_of_weights_is_explained(printed: str, why: str) -> None:
+    assert why in compared(replace(LOG, weight_bytes=gib(printed))).of("weights").why
+
+
+def test_what_is_not_printed_is_said() -> None:
+    found = compared(EngineLog(file="f", engine="vllm", cache_bytes=gib("58.11")), start=Start())
+    assert found.of("tokens").why == "the log does not print it"
+    assert found.of("token").measured is None
+    assert found.of("weights").error is None

@@ -1,0 +1,138 @@
+"""`sizing calibrate` from end to end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizing.cli.main import run
+
+LOG = """\
+INFO vLLM API server version 0.19.0
+INFO Initializing a V1 LLM engine (v0.19.0) with config: model='meta-llama/Llama-3.1-8B-Instruct', \
+dtype=torch.bfloat16, max_seq_len=8192, tensor_parallel_size=1, quantization=None, kv_cache_dtype=auto
+INFO Model loading took 14.99 GiB memory and 3.2 seconds
+DEBUG Initial free memory: 78.68 GiB; Requested memory: 0.950000 (util), 75.23 GiB
+INFO Available KV cache memory: 58.11 GiB
+INFO GPU KV cache size: 476,016 tokens
+INFO Maximum concurrency for 8,192 tokens per request: 58.11x
+"""
+FEW = "Available KV cache memory: 58.11 GiB\nGPU KV cache size: 476,016 tokens\n"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "start.log"
+    path.write_text(LOG, encoding="utf-8")
+    return path
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    assert run(["calibrate", *map(str, arguments), "--json", "-"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert run(["calibrate", *map(str, arguments)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "Traceback" not in said.err
+    return said.err
+
+
+def test_a_whole_log(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = told(capsys, log)
+    assert found["schema"] == "sizing.calibration/1"
+    assert (found["engine"], found["profile"], found["model"]) == ("vllm", "vllm-0.19", "llama-3.1-8b")
+    figures = {each["figure"]: each for each in found["figures"]}
+    assert set(figures) == {"weights", "token", "outside", "cache", "tokens", "sequences"}
+    assert abs(figures["token"]["error"]) < 0.005
+    assert abs(figures["tokens"]["error"]) < 0.05
+    assert figures["tokens"]["log"] == 476_016
+
+
+def test_on_the_screen(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["calibrate", str(log)]) == 0
+    said = capsys.readouterr().out
+    assert "vllm 0.19.0 against the profile vllm-0.19: llama-3.1-8b" in said
+    assert "as the profile stores it" in said
+    assert "weights are counted in bf16" in said
+
+
+def test_a_few_lines_with_what_they_lack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "few.log"
+    path.write_text(FEW, encoding="utf-8")
+    (found,) = told(capsys, path, "--model", "llama-3.1-8b", "--system", "hgx-h100-8", "--engine", "vllm-0.19")
+    assert "the log prints no tensor parallel size: taken as 1" in found["taken"]
+    figures = {each["figure"]: each for each in found["figures"]}
+    assert figures["token"]["log"] == pytest.approx(131_078, abs=1)
+
+
+def test_several_logs(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(told(capsys, log, log)) == 2
+
+
+def test_an_overlay_is_what_the_next_call_takes(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "measured"
+    (found,) = told(capsys, log, "-o", folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["engines.yaml", "sources.yaml"]
+    (again,) = told(capsys, log, "--catalog", folder)
+    figures = {each["figure"]: each for each in again["figures"]}
+    assert abs(figures["outside"]["error"]) < 1e-6
+    assert abs(figures["tokens"]["error"]) < 1e-4
+    call = ["kv", "llama-3.1-8b", "--system", "hgx-h100-8", "--engine", "vllm-0.19", "--tp", "1", "--json", "-"]
+    assert run(call) == 0
+    before = json.loads(capsys.readouterr().out)[0]["reserve_bytes"]
+    assert run([*call, "--catalog", str(folder)]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["reserve_bytes"] != before
+    assert found["outside_bytes"] > 0
+
+
+def test_an_overlay_never_overwrites(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "measured"
+    told(capsys, log, "-o", folder)
+    kept = (folder / "engines.yaml").read_bytes()
+    assert "is there already" in refused(capsys, log, "-o", folder, "--tp", "1")
+    assert (folder / "engines.yaml").read_bytes() == kept
+    told(capsys, log, "-o", folder, "--force")
+
+
+def test_of_two_logs_the_greater_counts(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "other.log"
+    other.write_text(LOG.replace("memory: 58.11", "memory: 57.11"), encoding="utf-8")
+    folder = tmp_path / "measured"
+    found = told(capsys, log, other, "-o", folder)
+    text = (folder / "engines.yaml").read_text(encoding="utf-8")
+    low, high = sorted(each["outside_bytes"] for each in found)
+    assert f"value: {high} bytes" in text
+    assert f"range: [{low} bytes, {high} bytes]" in text
+
+
+def test_bad_input(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no such file" in refused(capsys, tmp_path / "none.log")
+    few = tmp_path / "few.log"
+    few.write_text(FEW, encoding="utf-8")
+    assert "few.log: names no model (accepted: --model)" in refused(capsys, few)
+    nothing = tmp_path / "nothing.log"
+    nothing.write_text("all is well\n", encoding="utf-8")
+    said = refused(capsys, nothing, few, "--tp", "x")
+    assert "says nothing of an engine's memory" in said
+    assert "few.log: names no model" in said
+    assert "--tp" in said
+    assert "did you mean" in refused(capsys, log, "--engine", "vlm")
+    assert "cannot be split over TP 5" in refused(capsys, log, "--tp", "5")
+    staged = tmp_path / "staged.log"
+    staged.write_text(LOG.replace("quantization", "pipeline_parallel_size=2, quantization"), encoding="utf-8")
+    assert "pipeline parallel size 2" in refused(capsys, staged)
+    unknown = tmp_path / "unknown.log"
+    unknown.write_text(LOG.replace("Llama-3.1-8B-Instruct", "Llama-9-8B"), encoding="utf-8")
+    assert "its model is not in the catalog" in refused(capsys, unknown)
+
+
+def test_nothing_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "few.log"
+    path.write_text("GPU KV cache size: 476,016 tokens\n", encoding="utf-8")
+    said = refused(capsys, path, "--model", "llama-3.1-8b", "-o", tmp_path / "measured")
+    assert "no log shows what its engine takes beside the cache" in said
+    assert not (tmp_path / "measured").exists()
