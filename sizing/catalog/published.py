@@ -30,7 +30,7 @@ def _plain(key: str, value: Any, resolve: Resolve) -> Any:
         case SourceKey():
             return resolve(value)
         case dict():
-            return {inner: _plain(inner, part, resolve) for inner, part in value.items()}
+            return {inner: _plain(inner if inner in UNITS else key, part, resolve) for inner, part in value.items()}
         case tuple():
             return [_plain(key, part, resolve) for part in value]
         case bool():

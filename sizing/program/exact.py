@@ -26,7 +26,10 @@ MOST_CLOSING = 4_000
 """Patterns up to which a stage's column set is closed."""
 
 MOST_NODES = 300
-"""Nodes spent where nothing is proven by going on: on a stronger relaxation, and on columns that are not closed."""
+"""Nodes spent on a stronger relaxation, and on the columns of a large program."""
+
+MOST_NODES_OF_A_PLAN = 2_000
+"""The same on columns that are not closed, where a better plan may still come of it."""
 
 MOST_ROUNDS = 200
 """Rounds of column generation in one stage; it converges in fewer, or hardly moves any more."""
@@ -133,7 +136,7 @@ class ExactSearch:
         if self.plan is None and not self._serve_all():
             return NotFound(proven=not self.stopped, stopped=self.stopped)
         converged = self._generate(stage)
-        self._improve(stage, MOST_NODES)
+        self._improve(stage, MOST_NODES if self.is_large else MOST_NODES_OF_A_PLAN)
         if self.plan is None:
             return self._decide_among_all(stage, bound)
         if converged is None:
@@ -238,7 +241,10 @@ class ExactSearch:
         return converged is not None and converged.duals.objective <= TOLERANCE * max(1, sum(self._demands.values()))
 
     def _generate(self, stage: Stage | None) -> Converged | None:
-        """Column generation on one stage's objective, or to serve everybody; what a solution uses is worthwhile."""
+        """Column generation on one stage's objective, or to serve everybody.
+
+        The patterns found join the integer program; of a large one only those that a solution uses.
+        """
         if self.plan is not None:  # without its patterns, what is held may leave the relaxation no solution
             self._columns.add(self.plan.patterns_used())
         program = self._minimiser(PatternContents(self._columns)).formulation
@@ -259,7 +265,7 @@ class ExactSearch:
             for deployment, pattern in new:
                 relaxation.add(deployment, pattern)
         if converged is not None:
-            self._take(relaxation.used())
+            self._take(relaxation.used() if self.is_large else self._columns.keys())
         return converged
 
     def _close(self, stage: Stage, converged: Converged) -> bool:

@@ -27,6 +27,10 @@ class Columns:
     def of(self, deployment: str) -> tuple[Sequences, ...]:
         return tuple(self._patterns[deployment])
 
+    def keys(self) -> list[tuple[str, Sequences]]:
+        """Every (deployment, pattern)."""
+        return [(deployment, pattern) for deployment, patterns in self._patterns.items() for pattern in patterns]
+
     def add(self, patterns: Iterable[tuple[str, Sequences]]) -> list[tuple[str, Sequences]]:
         """Add (deployment, pattern) and return those that were not there."""
         new = []

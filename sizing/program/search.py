@@ -21,7 +21,7 @@ from sizing.program.solver import Effort, stage_value
 from sizing.request.request import Request
 
 TIE_BREAK_GAP = 0.05
-TIE_BREAK_NODES = 200
+TIE_BREAK_NODES = 1
 """The tie-break improves nothing that is bought: it may not take long, and a count of nodes is the same everywhere."""
 
 Progress = Callable[[str], None]

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import count, product
 from math import ceil, floor
+from random import Random
 
 import pytest
 
@@ -22,7 +23,7 @@ from tests.program.instances import KV, ClassCase, Instance, random_instance, re
 
 NUMBERS = range(24)
 SEEDS_OF_A_NUMBER = 100
-"""The first of so many instances that is asked for counts."""
+"""The first of these that is as it should be counts."""
 
 SMALL = 1_000
 """Combinations that the oracle has to look at."""
@@ -76,11 +77,48 @@ def of_limits(way: list[Relaxation]) -> bool:
     return all(isinstance(change.needed, Fraction) and change.limit != "concurrency" for change in way)
 
 
-def without_a_plan(number: int, is_meant: Callable[[Instance], bool] = lambda _instance: True) -> Instance:
-    """A small instance that has no plan."""
+def without_a_plan(number: int, tightened: Callable[[Instance, Random], Instance]) -> Instance:
+    """A small instance that has a plan without limits, and none with those that it is given."""
+    for seed in count(number * SEEDS_OF_A_NUMBER):
+        instance = random_instance(seed)
+        bare = without_limits(instance, (), stated_of(instance))
+        if size_of(bare) > SMALL or not has_plan(bare):
+            continue
+        tight = tightened(bare, Random(seed))
+        if len(stated_of(tight)) > 1 and not has_plan(tight):
+            return tight
+    raise AssertionError("unreachable")
+
+
+def as_it_came(number: int) -> Instance:
+    """A small instance without a plan, for whatever reason."""
     seeds = range(number * SEEDS_OF_A_NUMBER, (number + 1) * SEEDS_OF_A_NUMBER)
-    meant = (instance for instance in map(random_instance, seeds) if is_meant(instance))
-    return next(instance for instance in meant if size_of(instance) <= SMALL and not has_plan(instance))
+    instances = map(random_instance, seeds)
+    return next(instance for instance in instances if size_of(instance) <= SMALL and not has_plan(instance))
+
+
+def scarce(bare: Instance, random: Random) -> Instance:
+    """Limits of all kinds, about as much as the plan of least power uses, or less."""
+    found = best_values(replace(bare, objective=("power", "pods")))
+    assert found is not None
+    power, pods = found
+
+    def below(amount: int) -> int | None:
+        return int(amount * random.uniform(0.4, 1.1)) if random.random() < 0.5 else None
+
+    sites = [
+        replace(site, power=below(power), air=below(power), liquid=below(power), pods=below(pods))
+        for site in bare.sites
+    ]
+    supply = [(system.name, random.choice((0, 1, 1, 2, 3))) for system in bare.systems if random.random() < 0.5]
+    return replace(bare, sites=tuple(sites), supply=tuple(supply), basis="installed")
+
+
+def counted(bare: Instance, random: Random) -> Instance:
+    """Limits of what is whole: few Pods at every site, few systems of every kind."""
+    sites = [replace(site, pods=random.choice((0, 1, 1, 2))) for site in bare.sites]
+    supply = [(system.name, random.choice((0, 1, 2, 3))) for system in bare.systems]
+    return replace(bare, sites=tuple(sites), supply=tuple(supply)[: 3 - len(sites)])
 
 
 def explained(instance: Instance) -> NoPlan:
@@ -92,7 +130,15 @@ def explained(instance: Instance) -> NoPlan:
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_every_number_is_right(number: int) -> None:
-    instance = without_a_plan(number)
+    check_all(without_a_plan(number, scarce))
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_every_number_is_right_where_no_limit_may_be_in_the_way(number: int) -> None:
+    check_all(as_it_came(number))
+
+
+def check_all(instance: Instance) -> None:
     found = explained(instance)
     check_conflicts(instance, found)
     for way in ways(found):
@@ -222,18 +268,10 @@ def fits_alone(instance: Instance, name: str) -> bool:
 @pytest.mark.parametrize("number", NUMBERS)
 def test_no_combination_of_whole_things_is_cheaper(number: int) -> None:
     """Where all limits count Pods or systems, every combination of them is tried, the cheapest first."""
-    instance = without_a_plan(number, _counts_whole_things)
+    instance = without_a_plan(number, counted)
     found = explained(instance)
     shares = [sum(map(_share, way), Fraction(0)) for way in ways(found) if of_limits(way)]
-    if not limits_are_in_the_way(instance):
-        assert not shares
-        return
     assert min(shares) == cheapest(instance, stated_of(instance))
-
-
-def _counts_whole_things(instance: Instance) -> bool:
-    stated = stated_of(instance)
-    return len(stated) in (2, 3) and all(limit.unit != "kW" for limit in stated)
 
 
 def _share(change: Relaxation) -> Fraction:

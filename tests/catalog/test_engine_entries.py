@@ -89,7 +89,10 @@ def test_what_was_measured_lies_over_a_profile(tmp_path: Path) -> None:
     [
         ("vllm: {versions: {first: newest, last: '0.32'}}", "vllm.versions.first: is no version"),
         ("vllm: {utilisation: 90 %}", "vllm.utilisation"),
-        ("sglang-0.4: {shares: {eight: 88 %}}", "sglang-0.4.shares"),
+        (
+            "sglang-0.4: {shares: {eight: {value: 88 %, sources: [sglang_04], date: '2025', confidence: low}}}",
+            "is no number of GPUs",
+        ),
         ("mine: {title: t, explanation: e, rules: vllm}", "mine.utilisation: missing"),
         ("mine: {title: t, explanation: e, rules: vlm}", "mine.rules"),
     ],

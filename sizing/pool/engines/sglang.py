@@ -192,5 +192,4 @@ class SglangEngine:
         token = model.bytes_per_token(layout.sharding, self.storage(model, precision)) / layout.tp
         if any(stream.is_state for _, kind in model.layers() for stream in kind.streams(1)):
             token *= 1 + self.state_pool_share
-        tokens = int(cache_bytes / token)
-        return Printed(tokens, None, token)
+        return Printed(int(cache_bytes / token) if token else 0, None, token)

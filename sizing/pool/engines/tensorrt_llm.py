@@ -108,5 +108,5 @@ class TensorRtEngine:
     ) -> Printed:
         """Tokens of whole blocks."""
         token = model.bytes_per_token(layout.sharding, self.storage(model, precision)) / layout.tp
-        tokens = int(cache_bytes / (token * self.block)) * self.block
+        tokens = int(cache_bytes / (token * self.block)) * self.block if token else 0
         return Printed(tokens, None, token)
