@@ -116,6 +116,7 @@ class VllmEntry(ProfileEntry):
     steps_in_flight: PositiveCount
     block_tokens: CountFigure
     sparse_block_tokens: CountFigure
+    mxfp4_multiple: CountFigure
     state_copies: CountFigure
     chunks_in_full: Flag
     windows_in_full: Flag
@@ -216,6 +217,7 @@ def _vllm(name: str, entry: VllmEntry) -> VllmEngine:
         steps_in_flight=entry.steps_in_flight,
         block=entry.block_tokens.value,
         sparse_block=entry.sparse_block_tokens.value,
+        mxfp4_multiple=entry.mxfp4_multiple.value,
         state_copies=entry.state_copies.value,
         chunks_in_full=entry.chunks_in_full,
         windows_in_full=entry.windows_in_full,

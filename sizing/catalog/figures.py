@@ -46,6 +46,7 @@ UNITS = {
     "logit_bytes": "bytes",
     "block_tokens": "tokens",
     "sparse_block_tokens": "tokens",
+    "mxfp4_multiple": "elements",
     "batched_tokens": "tokens",
     "state_copies": "states",
     "tokens": "tokens",

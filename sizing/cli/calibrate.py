@@ -61,8 +61,8 @@ KV_OF_LOG = {"fp8": "fp8", "float8": "fp8", "nvfp4": "nvfp4", "int8": "int8", "i
 def calibrate(logs: tuple[Path, ...], json_target: str | None, out: Path | None, force: bool, **options: Any) -> None:
     """Compare start-up logs of engines with profiles.
 
-    LOG is a whole log of one start of vLLM, SGLang or TensorRT-LLM, or its lines on memory. Weights, bytes of a token, memory outside the cache and
-    tokens are compared, each difference with its reason.
+    LOG is a whole log of one start of vLLM, SGLang or TensorRT-LLM, or its lines on memory. Weights, bytes of a token,
+    memory outside the cache and tokens are compared, each difference with its reason.
     """
     found = _Question(**options).answers(logs)
     if out is not None:

@@ -115,10 +115,12 @@ class _Offers:
                 if not takers:
                     continue
                 candidates = [self._candidate(system, weights, kv, layout, takers) for layout in offered]
-                best = max(candidates, key=lambda candidate: candidate.budget)
-                if best.budget <= 0:
-                    missing = f"{-best.budget:,} bytes are missing on {best.deployment.layout}"
-                    obstruct(f"the weights in {weights} do not fit: {missing}", takers, -best.budget)
+                if all(candidate.budget <= 0 for candidate in candidates):
+                    missing, layout = min(
+                        (-c.budget * c.deployment.pools_per_replica, c.deployment.layout) for c in candidates
+                    )
+                    why = f"the weights in {weights} do not fit: {missing:,} bytes are missing on {layout}"
+                    obstruct(why, takers, missing)
                     continue
                 for service in takers:
                     if not any(service.name in candidate.sizes for candidate in candidates):
@@ -161,18 +163,20 @@ def drop_dominated(candidates: Sequence[Candidate]) -> tuple[list[Candidate], li
     c is dropped for c' only if c' needs no more GPUs, offers no fewer pools, and one pool of it holds at least as
     much of every class, whole and fractional: then every use of c is a use of c'.
     """
+    ordered = sorted(candidates, key=_order)
     kept: list[Candidate] = []
-    reasons: list[str] = []
-    for candidate in sorted(candidates, key=_order):
-        rival = next((other for other in kept if _covers(other, candidate)), None)
-        if rival is None:
-            kept.append(candidate)
-        else:
-            deployment = candidate.deployment
-            reasons.append(
-                f"{deployment.layout} at {deployment.precisions}: dominated by {rival.deployment.layout}, "
-                f"which needs no more GPUs and holds no less"
-            )
+    dropped: list[Candidate] = []
+    for number, candidate in enumerate(ordered):
+        before, after = ordered[:number], ordered[number + 1 :]
+        is_covered = any(_covers(other, candidate) for other in before) or any(
+            _covers(other, candidate) and not _covers(candidate, other) for other in after
+        )
+        (dropped if is_covered else kept).append(candidate)
+    reasons = []
+    for candidate in dropped:
+        layout, precisions = candidate.deployment.layout, candidate.deployment.precisions
+        rival = next(other for other in kept if _covers(other, candidate)).deployment.layout
+        reasons.append(f"{layout} at {precisions}: dominated by {rival}, which needs no more GPUs and holds no less")
     return kept, reasons
 
 

@@ -72,8 +72,8 @@ LISTS: Mapping[str, tuple[tuple[Column, Cell], ...]] = {
     "models": (
         (Column("parameters", number=True), _text("parameters")),
         (Column("active", number=True), _text("active_parameters")),
-        (Column("KV bytes per token, bf16", number=True), _text("kv_bytes_per_token")),
-        (Column("longest context", number=True), _text("context_limit")),
+        (Column("bytes/token, bf16", number=True), _text("kv_bytes_per_token")),
+        (Column("context", number=True), _text("context_limit")),
         (Column("weights"), _text("weights")),
     ),
     "precisions": (

@@ -3,25 +3,18 @@
 from collections.abc import Sequence
 
 from sizing.plan.bill import bill_of_units
-from sizing.plan.plan import Limit, NoPlan, Plan, Status
+from sizing.plan.plan import NoPlan, Plan, Status
 from sizing.report.answer import MEMORY_ONLY, headline, standing
-from sizing.report.cautions import (
-    assumption_sentences,
-    balance_sentences,
-    clock_sentences,
-    policy_sentence,
-    precision_sentences,
-    rejections_in_brief,
-    weak_nameplates,
-)
+from sizing.report.cautions import precision_sentences, rejections_in_brief
 from sizing.report.cost import cost_sentences, inventory_sentences
 from sizing.report.grid import Column, bullets, paragraph, table
 from sizing.report.holdings import gpus_decomposed, holdings
 from sizing.report.memory_lines import MemoryLine, memory_lines
 from sizing.report.no_plan import partial_sentences, way_sentences
 from sizing.report.pod_use import idle_sentences, pod_sentences
-from sizing.report.sensitivity import sensitivity_sentences
 from sizing.report.text import NOT_GIVEN, amount, visible
+from sizing.report.to_know import to_know_sentences
+from sizing.report.unsettled import not_counted
 from sizing.units.amounts import gb, gib, percent, thousands
 
 
@@ -34,11 +27,11 @@ def console_report(plan: Plan, bill: str | None = None) -> str:
         _deployments(plan),
         _classes(plan),
         _tokens(plan),
-        _limits(plan.limits),
+        _limits(plan),
         _listed("Used and stranded", [*inventory_sentences(plan), *pod_sentences(plan), *idle_sentences(plan)]),
         _listed("Cost", cost_sentences(plan)),
         _listed("Fewer bits", precision_sentences(plan)),
-        _listed("To know", _to_know(plan)),
+        _listed("To know", to_know_sentences(plan, bill_of_units(plan))),
         _listed("Not considered (in full in the workbook)", rejected),
         f"Bill of units: {visible(bill)}" if bill else "",
     ]
@@ -144,7 +137,8 @@ def _token_row(line: MemoryLine, bought: int) -> tuple[str, ...]:
     )
 
 
-def _limits(limits: Sequence[Limit]) -> str:
+def _limits(plan: Plan) -> str:
+    lacking = [not_counted(plan, limit) for limit in plan.limits]
     columns = (
         Column("limit"),
         Column("site"),
@@ -153,6 +147,7 @@ def _limits(limits: Sequence[Limit]) -> str:
         Column("unit"),
         Column("used of limit", number=True),
         Column("binds"),
+        *([Column("counted")] if any(lacking) else []),
     )
     rows = [
         (
@@ -163,21 +158,11 @@ def _limits(limits: Sequence[Limit]) -> str:
             limit.unit,
             percent(limit.used / limit.limit) if limit.limit else "",
             "yes: one more would exceed it" if limit.binding else "no",
+            *([without] if any(lacking) else []),
         )
-        for limit in limits
+        for limit, without in zip(plan.limits, lacking, strict=True)
     ]
     return table(columns, rows) if rows else ""
-
-
-def _to_know(plan: Plan) -> list[str]:
-    return [
-        *clock_sentences(plan),
-        *sensitivity_sentences(plan),
-        policy_sentence(plan),
-        *assumption_sentences(plan),
-        *weak_nameplates(plan),
-        *balance_sentences(plan, bill_of_units(plan)),
-    ]
 
 
 def _both(size_bytes: int, decimals: int = 1) -> str:

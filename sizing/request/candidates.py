@@ -12,7 +12,7 @@ from sizing.facility.site import Site
 from sizing.facility.system import Status, System
 from sizing.request.objective import COST, aims_at
 from sizing.request.request import Policy, Rejection
-from sizing.units.amounts import kw
+from sizing.units.amounts import kw, plain
 
 LIQUID_POD = "direct-to-chip liquid"
 AIR_POD = "air"
@@ -142,6 +142,8 @@ def _site_assumptions(systems: Sequence[System], site: Site, policy: Policy) -> 
                 f"That a Pod {pod.name} ({pod.cooling}) cools {', '.join(names)}, which its published figures do not "
                 f"say, is assumed because {why} (decision 7)."
             )
+    if pod.pue is None:
+        yield f"The PUE of a Pod {pod.name} is unknown: its {plain(pod.power_kw.value, 'kW')} counts in full for IT."
     for medium, stated, figure in (
         ("liquid", site.pod_liquid_kw, pod.liquid_kw),
         ("air", site.pod_air_kw, pod.air_kw),

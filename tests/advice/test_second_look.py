@@ -397,4 +397,6 @@ def test_the_document_carries_the_second_look() -> None:
             },
         },
         "power": {"decided": True, "nameplate_range_kw": [14.5, 14.5], "others": []},
+        "prices": None,
+        "ideal": None,
     }

@@ -125,6 +125,19 @@ def test_loaded_weights_hold_encoders_and_the_expansion_of_latents() -> None:
     assert loaded_bytes(model, weights, Layout(1)) == weights.one_copy + 2 * 1000 + 2 * (2 * 256 * 8 * 256)
 
 
+@pytest.mark.parametrize(("name", "loaded"), [("gpt-oss-120b", 64.38), ("gpt-oss-20b", 13.47)])
+def test_experts_in_mxfp4_are_filled_up_to_256(name: str, loaded: float) -> None:
+    """As vLLM 0.11.0 loads them on one H100 (llm-d planner, docs/empirical-vllm-memory-results.md)."""
+    model = CATALOG.model(name)
+    weights = weight_bytes(model, FORMATS["mxfp4"])
+    engine = CATALOG.engine("vllm-0.11")
+    assert engine.loaded(model, weights, Layout(1), Start()) / GIB == pytest.approx(loaded, rel=0.005)
+    assert (
+        engine.loaded(model, weight_bytes(model, FORMATS["bf16"]), Layout(1), Start())
+        == weight_bytes(model, FORMATS["bf16"]).one_copy
+    )
+
+
 def test_windows_reserve_what_is_in_flight_once_a_pool() -> None:
     engine = CATALOG.engine("vllm")
     gpu = memory(engine, H100)

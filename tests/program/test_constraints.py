@@ -7,74 +7,33 @@ from fractions import Fraction
 
 import pytest
 
-from sizing.facility.bill_rules import BillRules, RuleLine
-from sizing.facility.loads import PowerBasis
-from sizing.facility.pod import PodType
-from sizing.facility.quantities import PerPod
-from sizing.facility.selection import Selection
 from sizing.facility.site import Site
-from sizing.plan.choice import Sequences
 from sizing.program.constraints import STATEMENTS
 from sizing.program.contents import FractionalContents
 from sizing.program.exact import formulate
 from sizing.program.formulation import Formulation
 from sizing.program.slack import Slack
 from tests.plan_builders import (
-    BF16,
-    DENSE_70B,
-    FP8,
-    LATENT_671B,
-    NODE,
-    RACK,
     TEST_POD,
-    TINY,
-    deployment,
-    figure,
     policy,
     service_class,
-    system,
 )
-from tests.program.formulations import formulation_of
+from tests.program.formulations import (
+    AGENTS,
+    AT_BF16,
+    AT_FP8,
+    CHAT,
+    LONG,
+    ON_NINE,
+    ON_RACK,
+    POD_WITH_PLANT,
+    SMALL,
+    formulation_of,
+    whole_program,
+)
 from tests.program.rows import all_rows, rows_of, variables_of
 
 STATEMENT = {state.__name__: state for state in STATEMENTS}
-CHAT = service_class("chat", context=4_096, concurrency=12, kv=(BF16, FP8))
-LONG = service_class("long", context=131_072, concurrency=20)
-AGENTS = service_class("agents", LATENT_671B, 65_536, 201, ("fp8",))
-SMALL = service_class("small", TINY, 4_096)
-
-AT_BF16 = deployment(NODE, DENSE_70B, tp=8)
-AT_FP8 = deployment(NODE, DENSE_70B, kv=FP8, tp=8)
-ON_RACK = deployment(RACK, LATENT_671B, weights="fp8", tp=1, attention_dp=8)
-
-NINE = system("nine", domain_gpus=9, domains=2, kw="9.9", liquid_kw="6.6")
-ON_NINE = [deployment(NINE, TINY, tp=tp) for tp in (1, 4, 8, 9)]
-
-PLANT = RuleLine(
-    name="pump",
-    group="cooling",
-    manufacturer="test",
-    part="pump",
-    description="one pump a Pod",
-    unit="each",
-    rule=PerPod(1, Selection()),
-    sources=("test",),
-    date="2026-01-01",
-    confidence="high",
-    unit_kw=figure(Fraction(5), "kW"),
-    liquid_share=Fraction(3, 5),
-)
-POD_WITH_PLANT = PodType(
-    name="pod-with-plant",
-    title="A Pod with 5 kW of plant",
-    gpu_slots=figure(128, "GPUs"),
-    power_kw=figure(Fraction(1000), "kW"),
-    cooling="liquid",
-    pue=None,
-    liquid_kw=None,
-    air_kw=None,
-    bill_rules=BillRules("plant", "Plant", (PLANT,)),
-)
 
 
 @dataclass(frozen=True)
@@ -296,25 +255,6 @@ def test_rows_of_a_statement(case: Case) -> None:
 
 def test_no_statement_lacks_a_case() -> None:
     assert {case.statement for case in CASES if case.rows} == set(STATEMENT)
-
-
-def whole_program(basis: PowerBasis = "provisioned") -> Formulation:
-    """A formulation in which every statement has something to say."""
-    site = Site(
-        "site",
-        POD_WITH_PLANT,
-        power_kw=Fraction(4500),
-        liquid_kw=Fraction(800),
-        air_kw=Fraction(650),
-        pods=5,
-        installed_systems={"node-8": 1},
-        installed_pods=1,
-    )
-    rules = policy(supply={"rack-72": 2}, spare_systems=1, mixed_pods=True, power_basis=basis)
-    patterns: list[list[Sequences]] = [[(("chat", 11), ("long", 20))], [], [(("agents", 34),)]]
-    return formulation_of(
-        [CHAT, LONG, AGENTS], [AT_BF16, AT_FP8, ON_RACK], patterns=patterns, sites=[site], rules=rules
-    )
 
 
 @pytest.mark.parametrize("state", STATEMENTS, ids=lambda state: state.__name__)

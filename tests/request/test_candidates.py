@@ -122,4 +122,6 @@ def test_what_is_unknown_of_a_pod_is_said(fake_catalog: Any, workload: dict[str,
         "What heat to liquid a Pod podos-1mw takes is unknown, and is not checked Pod by Pod."
         in plan_for(fake_catalog, workload).assumptions
     )
-    assert plan_for(fake_catalog, workload, site={"pod": "both-pod"}).assumptions == ()
+    assert plan_for(fake_catalog, workload, site={"pod": "both-pod"}).assumptions == (
+        "The PUE of a Pod both-pod is unknown: its 1 MW counts in full for IT.",
+    )

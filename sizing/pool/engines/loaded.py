@@ -3,20 +3,49 @@
 from fractions import Fraction
 
 from sizing.pool.layout import Layout
+from sizing.sequence.feed_forward import Experts
 from sizing.sequence.latent import LatentAttention
 from sizing.sequence.model import ModelShape
-from sizing.sequence.weights import BF16_BITS, WeightBytes
+from sizing.sequence.tensors import Role
+from sizing.sequence.weights import BF16_BITS, FORMATS, WeightBytes
 from sizing.units.amounts import whole_bytes
 
 VOCABULARY_MULTIPLE = 64  # embeddings and heads are filled up to it (vLLM 0.32.0, SGLang 0.5.23)
 
 
-def loaded_bytes(model: ModelShape, weights: WeightBytes, layout: Layout, element_bytes: int = 2) -> int:
+MXFP4_BITS = FORMATS["mxfp4"].bits
+
+
+def loaded_bytes(
+    model: ModelShape, weights: WeightBytes, layout: Layout, element_bytes: int = 2, mxfp4_multiple: int = 1
+) -> int:
     """Bytes of all GPUs of one pool: what cannot be split is copied (norms, routers, latent projections, KV heads
-    beyond their number), encoders are split like the rest, and absorbed latents keep their expansion a second time.
+    beyond their number), encoders are split like the rest, absorbed latents keep their expansion a second time, and
+    experts in MXFP4 are as wide as a multiple of `mxfp4_multiple`.
     """
-    bits = _encoders(model) + _expansions(model) * 8 * element_bytes + _filling(model) * BF16_BITS
+    bits = (
+        _widened(model, weights, layout, mxfp4_multiple)
+        + _encoders(model)
+        + _expansions(model) * 8 * element_bytes
+        + _filling(model) * BF16_BITS
+    )
     return weights.on_pool(layout.tp, layout.gpus_per_replica, copies=True) + whole_bytes(bits)
+
+
+def _widened(model: ModelShape, weights: WeightBytes, layout: Layout, multiple: int) -> Fraction:
+    """What experts in MXFP4 take beyond their own width."""
+    more = Fraction(0)
+    for block in model.blocks:
+        experts = block.feed_forward
+        if not isinstance(experts, Experts):
+            continue
+        width = experts.latent or model.hidden
+        for tensors in experts.tensors(model.hidden):
+            bits = tensors.parameters * MXFP4_BITS
+            if tensors.role is Role.ROUTED_EXPERTS and (block.count, tensors.experts, bits) in weights.experts:
+                held = block.count * layout.tp * -(-tensors.experts // layout.gpus_per_replica)
+                more += held * bits * Fraction(-width % multiple, width)
+    return more
 
 
 def _encoders(model: ModelShape) -> Fraction:

@@ -141,6 +141,7 @@ class VllmEngine:
     steps_in_flight: int
     block: int
     sparse_block: int
+    mxfp4_multiple: int
     state_copies: int
     chunks_in_full: bool
     windows_in_full: bool
@@ -200,7 +201,7 @@ class VllmEngine:
         return busiest + indexer_bytes(model, start.longest or model.context_limit) + self.base_bytes
 
     def loaded(self, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED) -> int:
-        return loaded_bytes(model, weights, layout, start.element_bytes)
+        return loaded_bytes(model, weights, layout, start.element_bytes, self.mxfp4_multiple)
 
     def budget(
         self,

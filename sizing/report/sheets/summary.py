@@ -2,23 +2,16 @@
 
 from sizing.plan.plan import Plan
 from sizing.report.answer import MEMORY_ONLY, headline, stage_parts, standing
-from sizing.report.cautions import (
-    assumption_sentences,
-    balance_sentences,
-    clock_sentences,
-    policy_sentence,
-    precision_sentences,
-    rejections_in_brief,
-    weak_nameplates,
-)
+from sizing.report.cautions import precision_sentences, rejections_in_brief
 from sizing.report.cost import cost_sentences, inventory_sentences
 from sizing.report.holdings import gpus_decomposed, holdings
 from sizing.report.page import Column, Page, Row
 from sizing.report.pod_use import idle_sentences, pod_sentences
 from sizing.report.reported import Reported
-from sizing.report.sensitivity import sensitivity_sentences
 from sizing.report.styles import Style
 from sizing.report.text import NOT_GIVEN, UNKNOWN
+from sizing.report.to_know import to_know_sentences
+from sizing.report.unsettled import not_counted
 from sizing.units.amounts import GIB
 
 FIGURES = (Column("What", most=30), Column("Value", style=Style.DECIMALS), Column("Unit", style=Style.RUN_ON))
@@ -59,8 +52,11 @@ LIMITS = (
     Column("Used", style=Style.DECIMALS),
     Column("Allowed", style=Style.DECIMALS),
     Column("Used of limit", style=Style.SHARE),
-    Column("Binds", style=Style.RUN_ON),
+    Column("Binds"),
+    Column("Remark", style=Style.RUN_ON),
 )
+
+ONE_MORE = "one more would exceed it"
 
 
 def write(page: Page, reported: Reported) -> None:
@@ -79,17 +75,7 @@ def write(page: Page, reported: Reported) -> None:
     page.notes("Used and stranded", [*inventory_sentences(plan), *pod_sentences(plan), *idle_sentences(plan)])
     page.notes("Cost", cost_sentences(plan))
     page.notes("Fewer bits", precision_sentences(plan))
-    page.notes(
-        "To know",
-        [
-            *clock_sentences(plan),
-            *sensitivity_sentences(plan),
-            policy_sentence(plan),
-            *assumption_sentences(plan),
-            *weak_nameplates(plan),
-            *balance_sentences(plan, reported.bill),
-        ],
-    )
+    page.notes("To know", to_know_sentences(plan, reported.bill))
     page.notes("Not considered (in full on the sheet of that name)", rejections_in_brief(plan.rejected))
 
 
@@ -165,7 +151,7 @@ def _stages(plan: Plan) -> list[Row]:
 
 
 def limit_rows(plan: Plan) -> list[Row]:
-    """Every limit: used, limit, share, whether it binds."""
+    """Every limit: used, limit, share, whether it binds, and what is not counted."""
     return [
         Row(
             (
@@ -175,7 +161,8 @@ def limit_rows(plan: Plan) -> list[Row]:
                 limit.used,
                 NOT_GIVEN if limit.limit is None else limit.limit,
                 limit.used / limit.limit if limit.limit else None,
-                "yes: one more would exceed it" if limit.binding else "no",
+                "yes" if limit.binding else "no",
+                "; ".join(filter(None, (ONE_MORE if limit.binding else "", not_counted(plan, limit)))),
             ),
             is_sum=limit.binding,
         )
