@@ -10,6 +10,7 @@ from math import inf
 import highspy
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.common.tee import capture_output
 from pyomo.repn import generate_standard_repn
 
 from sizing.facility.deployment import Precisions
@@ -47,8 +48,7 @@ class LinearRelaxation:
     def __init__(self, formulation: Formulation, stage: Stage | None, seconds: float = inf) -> None:
         self._pairs = {pair: number for number, pair in enumerate(formulation.pairs)}
         self._precisions = {c.deployment.id: c.deployment.precisions for c in formulation.sets.candidates}
-        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
-        self._highs.setOptionValue("output_flag", False)
+        self._highs = _silent_solver()
         if seconds < inf:
             self._highs.setOptionValue("time_limit", max(0.0, seconds))
         self._rows: dict[str, dict[object, int]] = {}
@@ -135,6 +135,14 @@ class LinearRelaxation:
         """(deployment, pattern) that the last solution fills pools with, whole or in part."""
         solution = self._highs.getSolution().col_value
         return [key for key, column in self._pools.items() if solution[column] > TOLERANCE]
+
+
+def _silent_solver() -> highspy.Highs:
+    """HiGHS 1.16.0 writes its name to standard output when the first of its kind in a process is made."""
+    with capture_output(capture_fd=True):
+        highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs.setOptionValue("output_flag", False)
+    return highs
 
 
 def _bound(value: float | None, otherwise: float) -> float:

@@ -26,6 +26,9 @@ BELOW_ONE_UNIT = 0.9
 ABSOLUTE_TOLERANCE = 1e-6
 RELATIVE_TOLERANCE = 1e-9
 
+SHARE_OF_A_SOLVE = 0.25
+"""Share of the time left that one integer program may take, so that the stages after it get theirs."""
+
 NO_LIMIT = 2**31 - 1
 
 NO_SOLUTION = (TerminationCondition.infeasible, TerminationCondition.infeasibleOrUnbounded)
@@ -121,7 +124,7 @@ class Minimiser:
         solver.highs_options["mip_max_nodes"] = nodes if most_nodes is None else min(nodes, most_nodes)
         solver.highs_options["mip_rel_gap"] = max(gap, self.effort.gap)
         if isfinite(self.effort.seconds_left):
-            solver.config.time_limit = max(0.0, self.effort.seconds_left)
+            solver.config.time_limit = max(0.0, SHARE_OF_A_SOLVE * self.effort.seconds_left)
         if self.effort.threads is not None:  # HiGHS has one pool of threads a process, and refuses another number
             highspy.Highs.resetGlobalScheduler(True)
         self.effort.halt.during(lambda: solver._solver_model.cancelSolve())  # noqa: PLW0108 - the model comes later
