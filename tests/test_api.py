@@ -233,10 +233,11 @@ def test_progress_is_told(overlay: Path) -> None:
     told: list[str] = []
     request = sizing.load_workload(workload([live(3, "128k")], [H200]), catalog=[overlay])
     sizing.solve(request, progress=told.append)
-    assert any("pods: 1 Pods, proven" in line for line in told)
+    assert any("pods: 1 Pod, proven" in line for line in told)
 
 
 def test_the_interface_has_what_it_names_and_no_more() -> None:
+    assert set(dir(sizing)) == set(sizing.__all__)
     for name in sizing.__all__:
         assert getattr(sizing, name).__name__ == name
     with pytest.raises(AttributeError, match="nothing"):

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,8 @@ def test_entries_in_the_docs_lie_over_the_shipped_catalogs(tmp_path: Path) -> No
                 file.write(text)
             written += 1
     catalog = Catalog([tmp_path])
-    assert written == 3
+    assert written == 4
+    assert catalog.pod("our-pod").it_power_kw == Fraction(600) / Fraction("1.15")
     assert {float(catalog.system(name).nameplate_kw.value) for name in ("our-h200-8", "hgx-h200-8")} == {9.8}
 
 

@@ -40,6 +40,7 @@ SECTIONS = {
 }
 """Sections that can be listed and shown, and what one entry of each is called."""
 
+MOST_NAMED = 40  # of more names a message lists none
 NAME_ACCEPTED = "letters, digits, '.', '_' and '-', a letter or digit first"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -183,7 +184,9 @@ class Catalog:
     def _unknown(self, section: str, name: str) -> Problem:
         known = self.names(section)
         what = f"{SECTIONS.get(section, 'source')} {shown(name)} is not known"
-        return Problem(what, accepted=", ".join(known), nearest=nearest(name, known))
+        few = len(known) <= MOST_NAMED
+        accepted = ", ".join(known) if few else f"one of the {len(known)} that `sizing catalog {section}` lists"
+        return Problem(what, accepted=accepted, nearest=nearest(name, known))
 
     def _by_alias(self, section: str, name: str) -> str:
         """The name of an entry by its name or by one of its aliases."""

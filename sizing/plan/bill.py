@@ -1,8 +1,9 @@
 """The bill of units: what a plan buys, line by line, with the rule that counts each and where it comes from.
 
 Pods and systems are those that the plan buys; what is installed already has lines of its own, without a price. GPUs and
-scale-up domains come with the systems and are listed for information. The balance of plant is counted by the rule set
-of the Pod type, for every Pod at its full population, installed ones too, and summed.
+scale-up domains come with the systems: they are listed for information, without a number, and nobody orders them. The
+balance of plant is counted by the rule set of the Pod type, for every Pod at its full population, installed ones too,
+and summed; beside it stands what the systems of the plan need by themselves.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,9 +30,13 @@ _RISING = ("", "low", "medium", "high")
 
 @dataclass(frozen=True, slots=True)
 class BillLine:
-    """One line. `unit_kw` and `unit_usd` are None where unknown and 0 where the part adds none."""
+    """One line. `unit_kw` and `unit_usd` are None where unknown and 0 where the part adds none.
 
-    number: int
+    `number` None: `contained` in the systems, which have lines of their own. `needed` is by the same rule, but for the
+    systems that stand in the Pods alone; None where that is what is counted.
+    """
+
+    number: int | None
     group: str
     manufacturer: str
     part: str
@@ -44,6 +49,8 @@ class BillLine:
     source: str
     confidence: str
     remark: str
+    contained: bool = False
+    needed: int | None = None
 
     @property
     def total_kw(self) -> Fraction | None:
@@ -66,7 +73,8 @@ def bill_of_units(plan: Plan) -> tuple[BillLine, ...]:
         counted[part] = counted[part].with_more(count) if part in counted else count
     groups = list(dict.fromkeys(part.group for part in counted))
     ordered = sorted(counted.items(), key=lambda item: groups.index(item[0].group))
-    return tuple(_line(number, part, count) for number, (part, count) in enumerate(ordered, start=1))
+    numbers = iter(range(1, len(ordered) + 1))
+    return tuple(_line(None if part.contained else next(numbers), part, count) for part, count in ordered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +88,19 @@ class _Part:
     unit: str = "piece"
     unit_kw: Fraction | None = NOTHING
     unit_usd: Fraction | None = None
+    contained: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """How many of a part, by which rules, from which sources."""
+    """How many of a part, by which rules, from which sources; `needed` as in `BillLine`."""
 
     quantity: int
     rules: tuple[str, ...]
     sources: tuple[str, ...] = ()
     confidences: tuple[str, ...] = ("high",)
     remarks: tuple[str, ...] = ()
+    needed: int | None = None
 
     def with_more(self, more: "_Count") -> "_Count":
         return replace(
@@ -100,10 +110,11 @@ class _Count:
             sources=self.sources + more.sources,
             confidences=self.confidences + more.confidences,
             remarks=self.remarks + more.remarks,
+            needed=None if self.needed is None or more.needed is None else self.needed + more.needed,
         )
 
 
-def _line(number: int, part: _Part, count: _Count) -> BillLine:
+def _line(number: int | None, part: _Part, count: _Count) -> BillLine:
     """A line with every text told once, and the least of its confidences."""
     unknowns = [UNKNOWN_POWER] * (part.unit_kw is None) + [UNPRICED] * (part.unit_usd is None)
     return BillLine(
@@ -120,6 +131,8 @@ def _line(number: int, part: _Part, count: _Count) -> BillLine:
         source=_joined(count.sources),
         confidence=min(count.confidences, key=_RISING.index),
         remark=_joined([*count.remarks, *unknowns]),
+        contained=part.contained,
+        needed=count.needed,
     )
 
 
@@ -198,7 +211,7 @@ def _contents(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
         titles = _titles(_entry(plan, "gpus", gpu.name).get("hbm_label_gb"), label.sources)
         memory = f"{plain(label.value, 'GB')} {gpu.memory_kind} each by label"
         yield (
-            _Part("GPUs", gpu.vendor, gpu.name, gpu.title, unit_usd=NOTHING),
+            _Part("GPUs", gpu.vendor, gpu.name, gpu.title, unit_usd=NOTHING, contained=True),
             _Count(
                 bought * system.gpus,
                 (f"{system.gpus} in each {system.name}",),
@@ -210,7 +223,7 @@ def _contents(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
     for system, bought in _bought(plan):
         size = f"domain of {plain(system.domain_gpus, 'GPUs')} in {system.name}"
         yield (
-            _Part("Scale-up domains", system.vendor, system.scale_up, size, "domain", unit_usd=NOTHING),
+            _Part("Scale-up domains", system.vendor, system.scale_up, size, "domain", unit_usd=NOTHING, contained=True),
             _Count(
                 bought * system.domains_per_system,
                 (f"{system.domains_per_system} in each {system.name}",),
@@ -233,13 +246,15 @@ def _by_rules(
     plan: Plan, rules: BillRules, filled: FilledPods, systems: Mapping[str, System]
 ) -> Iterator[tuple[_Part, _Count]]:
     population = [(systems[name], count) for name, count in filled.fill.systems]
+    standing = [(systems[name], count) for name, count in filled.systems]
     entries = _entry(plan, "bill_rules", rules.name).get("lines", {})
     installed = ("for all Pods, installed ones too",) if installed_pods(plan.request) else ()
     for line in rules.lines:
         quantity = line.rule.quantity(population) * filled.count
         if quantity:
             count = _count_of(line, quantity, entries.get(line.name, {}))
-            yield _part_of(line), replace(count, remarks=(*count.remarks, *installed))
+            needed = line.rule.quantity(standing) * filled.count
+            yield _part_of(line), replace(count, remarks=(*count.remarks, *installed), needed=needed)
 
 
 def _part_of(line: RuleLine) -> _Part:
@@ -252,6 +267,7 @@ def _part_of(line: RuleLine) -> _Part:
         unit=line.unit,
         unit_kw=known if line.unit_kw is None else line.unit_kw.value,
         unit_usd=NOTHING if line.contained else None,
+        contained=line.contained,
     )
 
 

@@ -164,10 +164,11 @@ def _rejected(plan: Plan) -> Iterator[Row]:
 
 def _bill(plan: Plan) -> Iterator[Row]:
     for line in bill_of_units(plan):
+        needed = line.quantity if line.needed is None else line.needed
         yield (
-            *(line.number, line.group, line.manufacturer, line.part, line.description, line.quantity, line.unit),
+            *(line.number or 0, line.group, line.manufacturer, line.part, line.description, line.quantity, line.unit),
             *(line.unit_kw, line.total_kw, line.unit_usd, line.total_usd),
-            *(line.rule, line.source, line.confidence, line.remark),
+            *(line.rule, line.source, line.confidence, line.remark, line.contained, needed),
         )
 
 
@@ -253,7 +254,9 @@ TABLES: Mapping[str, Table] = {
         | _of(WHOLE, "quantity")
         | _of(TEXT, "unit")
         | _of(REAL, "unit_kw", "total_kw", "unit_usd", "total_usd")
-        | _of(TEXT, "rule", "source", "confidence", "remark"),
+        | _of(TEXT, "rule", "source", "confidence", "remark")
+        | _of(FLAG, "contained")
+        | _of(WHOLE, "needed"),
         _bill,
     ),
     "rejected": Table(_of(TEXT, "system", "model", "why"), _rejected),

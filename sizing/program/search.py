@@ -19,6 +19,7 @@ from sizing.program.sets import Sets, sets_of
 from sizing.program.slack import RIGID, Slack
 from sizing.program.solver import Effort, stage_value
 from sizing.request.request import Request
+from sizing.units.amounts import in_steps
 
 TIE_BREAK_GAP = 0.05
 TIE_BREAK_NODES = 1
@@ -52,7 +53,8 @@ def search(
     sets = sets_of(request, candidates, slack)
     if not sets.can_serve_all():
         return NotFound(proven=True, stopped=False)
-    progress(f"{len(sets.candidates)} deployments on {len(sets.systems)} kinds of system")
+    kinds_of_system = in_steps(len(sets.systems), "kinds")
+    progress(f"{in_steps(len(sets.candidates), 'deployments')} on {kinds_of_system} of system")
     kinds = KindsApart(sets, effort)
     results: list[StageResult] = []
     stages = stages or stages_of(request)
@@ -64,8 +66,8 @@ def search(
         conditional = any(result.value != result.bound for result in results)
         result = StageResult(stage.name, stage.unit, value, min(bound, value), conditional)
         results.append(result)
-        known = "proven" if result.bound == value else f"at least {result.bound:,}"
-        progress(f"{stage.name}: {value:,} {stage.unit}, {known}")
+        known = "proven" if result.bound == value else f"at least {in_steps(min(bound, value), stage.unit)}"
+        progress(f"{stage.name}: {in_steps(value, stage.unit)}, {known}")
         kinds.hold(stage, value)
     plan = kinds.plan(stages[-1], tie_breaks)
     values = [stage_value(stage, plan) for stage in stages]

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from sizing.plan.plan import Plan, PlanInBrief, StageResult, Status
 from sizing.report.text import plural
-from sizing.units.amounts import kw, percent, plain, thousands
+from sizing.units.amounts import in_steps, kw, percent, thousands
 
 MEMORY_ONLY = "memory only: the least that can hold this load at its design peak; latencies are not checked"
 _STEP = re.compile(r"([0-9.]+) (.+)")
@@ -40,8 +40,7 @@ def stage_parts(stage: StageResult, amount: int) -> tuple[Fraction | int, str]:
 
 def stage_amount(stage: StageResult, amount: int) -> str:
     """A value or bound of a stage with its unit."""
-    value, unit = stage_parts(stage, amount)
-    return kw(value) if unit == "kW" else plain(value, unit)
+    return in_steps(amount, stage.unit)
 
 
 def standing(plan: Plan) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sizing.facility.system import System
 from sizing.plan.bill import BillLine
-from sizing.plan.plan import Plan
+from sizing.plan.plan import Plan, Status
 from sizing.report.memory_lines import reserve_rule
 from sizing.report.sources import Source, sources_of
 from sizing.report.text import plural, share
@@ -113,8 +113,15 @@ def balance_sentences(plan: Plan, lines: tuple[BillLine, ...]) -> list[str]:
 
 
 def clock_sentences(plan: Plan) -> list[str]:
-    """Whether the clock stopped the search (decision 9)."""
-    return [] if plan.reproducible else ["stopped by the clock: another run may come to another answer"]
+    """Why the search ended before all was proven, and what may prove more (decision 9)."""
+    if not plan.reproducible:
+        return ["stopped by the clock: another run may come to another answer; a longer --time-limit may prove more"]
+    if plan.status is Status.OPTIMAL:
+        return []
+    return [
+        "the search ended by itself, after its share of work for each stage or within --gap: a longer --time-limit "
+        "proves no more; fewer systems in policy.systems make a smaller search"
+    ]
 
 
 def policy_sentence(plan: Plan) -> str:

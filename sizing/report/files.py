@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
+from tempfile import TemporaryFile
 
 from sizing.units.errors import BadInput, Problem
 
@@ -64,12 +65,14 @@ def _check_place(path: Path, force: bool, is_own: Callable[[bytes], bool], other
     try:
         if not target.exists():
             _check_folder(path, target.parent)
-        elif target.is_dir():
+            return
+        if target.is_dir():
             raise _refused(path, "a folder is in the way", "the name of a file")
-        elif not target.is_file():
+        if not target.is_file():
             raise _refused(path, "is no regular file", "the name of a file")
-        elif not force and not is_own(target.read_bytes()):
+        if not force and not is_own(target.read_bytes()):
             raise _refused(path, f"this file {otherwise}; it is not overwritten", "another name, or --force")
+        _check_folder(path, target.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
 
@@ -81,6 +84,8 @@ def _check_folder(path: Path, folder: Path) -> None:
         raise _refused(path, f"{existing} is a file, not a folder", "a folder that can be created")
     if not os.access(existing, os.W_OK | os.X_OK):
         raise _refused(path, f"the folder {existing} cannot be written", "a folder with write permission")
+    with TemporaryFile(dir=existing):  # what permissions allow, a file system or a quota may not
+        pass
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -8,7 +8,7 @@ from math import floor, log10
 from sizing.facility.estimate import Home, KvEstimate
 from sizing.pool.engines.ideal import IdealEngine
 from sizing.report.grid import Column, bullets, paragraph, table
-from sizing.report.kv_notes import notes
+from sizing.report.kv_notes import cautions, remarks
 from sizing.report.text import amount, plural
 from sizing.sequence.sharding import WHOLE
 from sizing.sequence.streams import CacheRole, Stored
@@ -26,7 +26,7 @@ def kv_report(estimates: Sequence[KvEstimate]) -> str:
 
 
 def _sections(found: KvEstimate) -> Iterator[str]:
-    yield paragraph(_answer(found))
+    yield "\n".join(paragraph(line) for line in (_answer(found), *_whole_system(found), *cautions(found)))
     stored = "" if found.ideal is None else f", as {found.load.engine.name} stores it"
     yield f"KV cache in {found.load.kv_precision.name}{stored}\n" + bullets(list(_equations(found)))
     if found.ideal is not None:
@@ -42,7 +42,7 @@ def _sections(found: KvEstimate) -> Iterator[str]:
     fewer = list(_fewer_bits(found))
     if fewer:
         yield "Fewer bits\n" + bullets(fewer)
-    to_know = list(notes(found))
+    to_know = list(remarks(found))
     if to_know:
         yield "To know\n" + bullets(to_know)
 
@@ -53,19 +53,35 @@ def _answer(found: KvEstimate) -> str:
     longest = max(exact.sequences, key=lambda cost: cost.context)
     if found.home is None:
         size = f"{_tokens(longest.context)} takes {_in(GIB, longest.bytes)} GiB ({_in(GB, longest.bytes)} GB)"
-        return f"{name}: one sequence of {size} of KV cache on {found.layout}"
+        on_layout = "" if found.layout_chosen else f" on {found.layout}"
+        return f"{name}: one sequence of {size} of KV cache{on_layout}"
     where = f"{name} on {found.home.system.name}"
     chosen = ", the layout that holds most tokens per GPU" if found.layout_chosen else ""
-    replica = f"{plural(found.layout.gpus_per_replica, 'GPU')} ({found.layout}{chosen})"
+    used, gpus = found.layout.gpus_per_replica, found.home.system.gpus
+    replica = f"on {plural(used, 'GPU')}" if used == gpus else f"in one replica of {used:,} of the {gpus:,} GPUs"
+    replica += f" ({found.layout}{chosen})"
     if exact.budget is not None and exact.budget.kv_bytes < 0:
         missing = -exact.budget.kv_bytes
         pool = "" if exact.pools == 1 else " in each pool"
         return (
-            f"{where} does not fit: beside {_outside(found)} the weights lack {missing:,} bytes "
-            f"({gb(missing)}, {gib(missing)}) on {replica}{pool}"
+            f"{where} does not fit: beside {_outside(found)} the weights lack {gb(missing)} "
+            f"({gib(missing)}, {missing:,} bytes) {replica}{pool}"
         )
     tokens = "" if exact.kv_tokens is None else f", {exact.kv_tokens:,} tokens of cache in all"
-    return f"{where} holds {plural(longest.fits or 0, 'sequence')} of {_tokens(longest.context)}{tokens}, on {replica}"
+    return f"{where} holds {plural(longest.fits or 0, 'sequence')} of {_tokens(longest.context)}{tokens}, {replica}"
+
+
+def _whole_system(found: KvEstimate) -> Iterator[str]:
+    """What the system holds where that is more than one replica, or leaves GPUs; a replica lies in one domain."""
+    if found.home is None or not found.exact.weights_fit:
+        return
+    system, size = found.home.system, found.layout.gpus_per_replica
+    replicas = system.domains_per_system * (system.domain_gpus // size)
+    left = system.gpus - replicas * size
+    if replicas > 1 or left:
+        longest = max(found.exact.sequences, key=lambda cost: cost.context)
+        held = plural(replicas * (longest.fits or 0), "sequence")
+        yield f"the system: {plural(replicas, 'replica')}, {held}, {plural(left, 'GPU')} left"
 
 
 def _tokens(context: int) -> str:

@@ -1,5 +1,6 @@
 """Exact amounts and how they are written: bytes in GB (10^9) and GiB (2^30), counts, shares, kW."""
 
+import re
 from fractions import Fraction
 from math import ceil
 
@@ -7,6 +8,7 @@ GB = 10**9
 GIB = 2**30
 
 MOST_DIGITS = 9
+_STEP = re.compile(r"([0-9.]+) (.+)")
 
 
 def whole_bytes(bits: Fraction | int) -> int:
@@ -43,6 +45,15 @@ def kw(value: Fraction | int) -> str:
 def percent(share: Fraction, decimals: int = 0) -> str:
     """A share written in percent."""
     return f"{float(share * 100):.{decimals}f} %"
+
+
+def in_steps(count: int, unit: str) -> str:
+    """A whole number of a unit, or of steps of one: `3 Pods`, `1 kind`; 5,109 of `0.1 kW` are `510.9 kW`."""
+    step = _STEP.fullmatch(unit)
+    if step is None:
+        return f"{count:,} {unit.removesuffix('s') if count == 1 else unit}"
+    value = count * Fraction(step[1])
+    return kw(value) if step[2] == "kW" else plain(value, step[2])
 
 
 def plain(value: Fraction | int, unit: str) -> str:

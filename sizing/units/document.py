@@ -27,6 +27,8 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})  # YAML 1.2, core schema
 _REFUSED_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _LOADER = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
 _PLAIN_KEY = re.compile(r"[^\W\d][\w\-]*")
+_DIGITS = re.compile(r"[0-9][0-9_]*")
+_AMOUNT = re.compile(r"[0-9][0-9_.]*( ?[A-Za-z%]+)?")  # what stands behind the comma of `1,5 MW`
 
 
 def key_path(path: KeyPath) -> str:
@@ -244,10 +246,27 @@ class _Reader:
         if self._expects_key():
             self._key(event, text, plain)
             return
+        if text is None:
+            self._check_comma(event)
         lines = _Lines(event.start_mark.line + 1)
         self._place(text, lines)
         if event.anchor:
             self._anchors[event.anchor] = (text, lines, 1)
+
+    def _check_comma(self, event: Any) -> None:
+        """Refuse `{power: 1,5 MW}`, which YAML reads as a power of 1 and an empty key `5 MW`."""
+        opened = self._open[-1] if self._open else None
+        if opened is None or not isinstance(opened.value, dict) or opened.drops or not opened.key or not opened.value:
+            return
+        key, before = opened.key, next(reversed(opened.value))
+        value = opened.value[before]
+        if opened.children[before].line != opened.children[key].line or not _AMOUNT.fullmatch(key):
+            return
+        if not isinstance(value, str) or not _DIGITS.fullmatch(value):
+            return
+        opened.key, opened.drops = before, True
+        accepted = "a decimal point, and no comma between thousands"
+        self._refuse(event, "a comma ends a value inside braces", seen=shown(f"{value},{key}"), accepted=accepted)
 
     def _key(self, event: Any, text: str | None, plain: bool) -> None:
         """Take a key. One that is refused still takes its value, which is dropped, so that reading can go on."""

@@ -124,7 +124,7 @@ def counted(bare: Instance, random: Random) -> Instance:
 def outgrown(bare: Instance, random: Random) -> Instance:
     """Limits that the plan of least power keeps, and two or three times its demand; all in bf16 to begin with."""
     classes = tuple(replace(each, kv=("bf16",)) for each in bare.classes)
-    bare = replace(bare, classes=classes, basis="installed")
+    bare = replace(bare, classes=classes, basis="installed", split=False)
     found = best_values(replace(bare, objective=("power", "pods")))
     if found is None:
         return bare

@@ -24,7 +24,8 @@ def config(tmp_path: Path) -> Path:
 
 def documents(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
     assert run(["kv", *arguments, "--json", "-"]) == 0
-    return json.loads(capsys.readouterr().out)
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
 
 
 def test_the_entry_gives_what_the_file_gives(capsys: pytest.CaptureFixture[str], config: Path, tmp_path: Path) -> None:
@@ -108,3 +109,27 @@ def test_all_configurations_in_one_call(capsys: pytest.CaptureFixture[str]) -> N
     said = capsys.readouterr()
     assert len(json.loads(said.out)) == len(paths) - 1
     assert "rwkv5" in said.err
+
+
+def test_a_plan_with_a_model_of_ones_own_is_verified_without_its_file(
+    capsys: pytest.CaptureFixture[str], config: Path, tmp_path: Path
+) -> None:
+    workload, plan = tmp_path / "w.yaml", tmp_path / "plan.json"
+    workload.write_text(
+        "name: Mine\nclasses:\n- {name: c, model: My-Falcon/config.json, context: 128, concurrency: 3}\n"
+        "policy: {systems: [hgx-h200-8]}\n",
+        encoding="utf-8",
+    )
+    assert run(["solve", str(workload), "--json", str(plan), "--out", str(tmp_path)]) == 0
+    config.unlink()
+    document = json.loads(plan.read_text("utf-8"))
+    assert str(tmp_path) not in plan.read_text("utf-8")
+    assert document["request"]["classes"][0]["model"] == "my-falcon"
+    assert run(["verify", str(plan)]) == 0
+    document["request"]["models"]["my-falcon"]["layers"][0]["attention"]["kv_heads"] *= 2
+    plan.write_text(json.dumps(document), encoding="utf-8")
+    capsys.readouterr()
+    assert run(["verify", str(plan)]) == 5
+    said = capsys.readouterr().out
+    assert "memory.weights: says" in said
+    assert "input_sha256" in said

@@ -305,12 +305,31 @@ def test_printed_products_come_out(
 
 def test_text_of_what_does_not_fit(text) -> None:
     said = text("llama-3.1-405b", "--system", "hgx-h200-8", "--tp", "4")
-    assert "on hgx-h200-8 does not fit: beside the reserve the weights lack 304,106,777,600 bytes" in said
+    assert (
+        "on hgx-h200-8 does not fit: beside the reserve the weights lack 304.1 GB (283.2 GiB, 304,106,777,600 bytes)"
+        in said
+    )
+
+
+def test_text_tells_a_replica_from_the_system(text) -> None:
+    half = text("llama-3.1-70b", "--system", "hgx-h200-8", "--tp", "4")
+    assert "in one replica of 4 of the 8 GPUs (TP 4) the system: 2 replicas, 16 sequences, 0 GPUs left" in half
+    odd = text("llama-3.1-8b", "--system", "hgx-h200-8", "--attention-dp", "3")
+    assert "the system: 2 replicas, 36 sequences, 2 GPUs left" in odd
+    assert "the system:" not in text("llama-3.1-70b", "--system", "hgx-h200-8")
+
+
+def test_text_says_first_what_puts_the_answer_in_doubt(text) -> None:
+    asked = ("--system", "hgx-h200-8", "--context", "200k", "--kv-precision", "nvfp4")
+    first, _ = text("llama-3.1-70b", *asked).split(" - 2 x 80 layers", 1)
+    assert "204,800 is beyond its limit" in first
+    assert "does not list for a KV cache in nvfp4" in first
 
 
 def test_text_without_a_system(text) -> None:
     said = text("gpt-oss-120b")
-    assert "one sequence of 131,072 tokens takes 4.50 GiB (4.84 GB)" in said
+    assert "one sequence of 131,072 tokens takes 4.50 GiB (4.84 GB) of KV cache KV cache in bf16" in said
+    assert "of KV cache on TP 8" in text("gpt-oss-120b", "--tp", "8")
     assert "exact: 116,829,156,672 parameters in mxfp4" in said
     assert "does not fit" not in said
 

@@ -82,7 +82,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    assert b"pods: 1 Pods, proven" in done.stderr
+    assert b"pods: 1 Pod, proven" in done.stderr
     assert files(place) == {"reports/two.xlsx"}
     parsed = json.loads(done.stdout)  # one document and nothing else
     assert isinstance(parsed, dict)
@@ -139,8 +139,8 @@ def test_the_answer_on_the_screen(solve: Call, folder: Path) -> None:
     assert "memory only" in out
     assert "hgx-h200-8" in out
     assert "two.xlsx" in out
-    assert "pods: 1 Pods, proven" in err
-    assert "pods: 1 Pods" not in out
+    assert "pods: 1 Pod, proven" in err
+    assert "pods: 1 Pod" not in out
     assert files(folder) == {"reports/two.xlsx"}
     book = load_workbook(folder / "reports" / "two.xlsx")
     assert len(book.sheetnames) >= 6

@@ -94,10 +94,10 @@ def test_what_a_plan_buys() -> None:
         (1, "Pods", "test-pod", 2, 0),
         (2, "Systems", "node-8", 3, Fraction("30.6")),
         (3, "Systems", "rack-72", 2, 284),
-        (4, "GPUs", "gpu-of-node-8", 24, 0),
-        (5, "GPUs", "gpu-of-rack-72", 144, 0),
-        (6, "Scale-up domains", "NVLink", 3, 0),
-        (7, "Scale-up domains", "NVLink", 2, 0),
+        (None, "GPUs", "gpu-of-node-8", 24, 0),
+        (None, "GPUs", "gpu-of-rack-72", 144, 0),
+        (None, "Scale-up domains", "NVLink", 3, 0),
+        (None, "Scale-up domains", "NVLink", 2, 0),
     ]
     assert [line.description for line in lines[5:]] == ["domain of 8 GPUs in node-8", "domain of 72 GPUs in rack-72"]
 
@@ -152,6 +152,15 @@ def test_balance_is_counted_at_full_pods() -> None:
     assert only(lines, "shelf").unit_usd == 0
 
 
+def test_what_the_systems_of_the_plan_need_stands_beside_what_full_pods_take() -> None:
+    """One Pod of 1 rack and 2 nodes, of a fill of 1 rack and 7 nodes: 88 ports, 3 leaves, 2 spines."""
+    lines = bill_of_units(with_rules(two_sites(), north=NORTH))
+    beside = {line.part: (line.quantity, line.needed) for line in lines if line.group not in OWN_GROUPS}
+    assert beside == {"leaf": (4, 3), "spine": (2, 2), "fibre": (128, 88), "server": (5, 5), "shelf": (1, 1)}
+    assert {line.needed for line in lines if line.group in OWN_GROUPS} == {None}
+    assert only(lines, "shelf").contained
+
+
 def test_equal_parts_of_two_rule_sets_are_one_line() -> None:
     """Both sites have leaves of 1.7 kW and servers; the spines differ in power and stay apart. Groups stay together."""
     lines = bill_of_units(with_rules(two_sites(), north=NORTH, south=SOUTH))
@@ -167,7 +176,9 @@ def test_equal_parts_of_two_rule_sets_are_one_line() -> None:
     leaf = only(lines, "leaf")
     assert leaf.rule == "system ports / 32 (half of the 64 ports go up); 3 per Pod"
     assert leaf.remark == "a remark; another remark; unpriced"
-    assert [line.number for line in lines] == list(range(1, len(lines) + 1))
+    ordered = [line.number for line in lines if not line.contained]
+    assert ordered == list(range(1, len(ordered) + 1))
+    assert {line.number for line in lines if line.contained} == {None}
 
 
 @pytest.mark.parametrize("sites", [{}, {"north": NORTH}, {"north": NORTH, "south": SOUTH}, {"south": NORTH}])

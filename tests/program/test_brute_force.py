@@ -52,15 +52,15 @@ def answer(seed: int) -> tuple[int, ...] | None:
     return best_values(small_instance(seed))
 
 
-def solve(instance: Instance) -> tuple[Request, Options, Found | NotFound]:
+def solve(instance: Instance, effort: Effort) -> tuple[Request, Options, Found | NotFound]:
     request = request_of(instance)
     options = enumerate_options(request)
-    return request, options, search(request, options.candidates, Effort())
+    return request, options, search(request, options.candidates, effort)
 
 
 def holds(instance: Instance, best: tuple[int, ...] | None) -> None:
     """The search finds the same values and calls them optimal, and its plan passes the check; or finds none."""
-    request, options, found = solve(instance)
+    request, options, found = solve(instance, Effort())
     if best is None:
         assert found == NotFound(proven=True, stopped=False), instance
         return
@@ -80,18 +80,13 @@ def test_values_are_those_of_brute_force(seed: int, monkeypatch: pytest.MonkeyPa
     holds(instance, best)
 
 
-@pytest.mark.parametrize("seed", range(INSTANCES, INSTANCES + INSTANCES // 5))
-def test_bounds_hold_where_no_stage_is_closed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def bounds_hold(instance: Instance, best: tuple[int, ...] | None, effort: Effort) -> None:
     """The rule of bounds: what is not proven is above no value that is possible, and the plan passes the check."""
-    monkeypatch.setattr(patterns, "MOST_LISTED", -1)
-    monkeypatch.setattr(exact.ExactSearch, "_close", lambda *_: False)
-    instance = small_instance(seed)
-    best = answer(seed)
-    request, options, found = solve(instance)
-    if best is None:
-        assert isinstance(found, NotFound), instance
+    request, options, found = solve(instance, effort)
+    if isinstance(found, NotFound):
+        assert best is None or not found.proven, instance
         return
-    assert isinstance(found, Found), instance
+    assert best is not None, instance
     proven = True
     for stage, least in zip(found.stages, best, strict=True):
         assert stage.bound is not None
@@ -101,6 +96,27 @@ def test_bounds_hold_where_no_stage_is_closed(seed: int, monkeypatch: pytest.Mon
         if stage.value != least:
             break  # what follows is held to another value than the best
     assert check(compose(request, found.choice, found.stages, options.rejected)) == (), instance
+
+
+@pytest.mark.parametrize("seed", range(INSTANCES, INSTANCES + INSTANCES // 5))
+def test_bounds_hold_where_no_stage_is_closed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every other instance is searched as if it were large."""
+    monkeypatch.setattr(patterns, "MOST_LISTED", -1)
+    monkeypatch.setattr(exact.ExactSearch, "_close", lambda *_: False)
+    if seed % 2:
+        monkeypatch.setattr(exact, "MOST_RELAXED", -1)
+        monkeypatch.setattr(exact, "MOST_RELAXED_WHOLE", -1)
+    bounds_hold(small_instance(seed), answer(seed), Effort())
+
+
+@pytest.mark.parametrize("seed", range(INSTANCES // 15))
+@pytest.mark.parametrize("listed", [patterns.MOST_LISTED, -1])
+@pytest.mark.parametrize("effort", [Effort(gap=0.4), Effort(most_nodes=1)], ids=["gap", "nodes"])
+def test_bounds_hold_where_the_search_is_cut_short(
+    effort: Effort, listed: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "MOST_LISTED", listed)
+    bounds_hold(small_instance(seed), answer(seed), effort)
 
 
 def test_brute_force_sees_many_kinds_of_instances() -> None:

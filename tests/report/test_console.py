@@ -144,7 +144,15 @@ def test_a_plan_that_is_not_proven_tells_bound_and_gap_of_each_open_stage() -> N
     assert "stage precision: 110 steps, no bound" in text
     assert "stage pods" not in text
     assert "stopped by the clock" in text
+    assert "a longer --time-limit may prove more" in text
     assert "stopped by the clock" not in console_report(sourced_plan())
+
+
+def test_a_search_that_ended_by_itself_says_what_would_help() -> None:
+    text = " ".join(console_report(replace(open_plan(), reproducible=True)).split())
+    assert "the search ended by itself, after its share of work" in text
+    assert "stopped by the clock" not in text
+    assert "ended by itself" not in console_report(sourced_plan())
 
 
 def bill_line(part: str, unit_kw: Fraction | None) -> BillLine:

@@ -128,6 +128,15 @@ def test_a_folder_without_write_permission_is_told(tmp_path: Path, first: bytes)
         write_workbook(folder / "a.xlsx", first)
 
 
+def test_a_file_that_cannot_be_made_is_found_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(**_options: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("sizing.report.files.TemporaryFile", refused)
+    with pytest.raises(BadInput, match="Read-only file system"):
+        check_workbook_place(tmp_path / "new" / "a.xlsx")
+
+
 def test_a_failed_write_leaves_the_old_file_whole(
     tmp_path: Path, first: bytes, second: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

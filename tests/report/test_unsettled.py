@@ -22,8 +22,8 @@ from tests.plan_builders import figure
 from tests.report.report_plans import sourced_plan
 
 
-def part(name: str, no_power: str = "", liquid_share: Fraction = Fraction(0), form: str | None = None) -> RuleLine:
-    rule = PerPod(1, Selection(form=form))
+def part(name: str, no_power: str = "", liquid_share: Fraction = Fraction(0)) -> RuleLine:
+    rule = PerPod(1, Selection())
     return RuleLine(
         name, "Group", "", name, "a part", "piece", rule, (), "", "high", None, no_power, liquid_share=liquid_share
     )
@@ -94,8 +94,8 @@ def test_a_heat_split_with_a_range_tells_what_all_systems_could_give_off() -> No
     split = replace(figure(Fraction(100), "kW"), range=(Fraction(90), Fraction(120)), confidence="low", basis="derived")
     asked = replace(plan.request, candidates=(node, replace(rack, liquid_kw=split)))
     assert list(heat_split_sentences(replace(plan, request=asked))) == [
-        "rack-72: 100.0 kW of its heat to liquid is of low confidence (derived), range 90.0 kW to 120.0 kW; 200.0 kW to "
-        "liquid could be 240.0 kW; 84.0 kW to air could be 104.0 kW"
+        "rack-72: 100.0 kW of its heat to liquid is of low confidence (derived), range 90.0 kW to 120.0 kW; "
+        "200.0 kW to liquid could be 240.0 kW; 84.0 kW to air could be 104.0 kW"
     ]
     assert not list(heat_split_sentences(plan))
 

@@ -96,10 +96,19 @@ def test_open_stages_show_value_bound_and_gap() -> None:
 def test_the_bill_has_every_line_and_its_sums(book: Any) -> None:
     lines = bill_of_units(sourced_plan())
     listed = table(book["Bill of units"], "No.")
-    assert [(line["Part"], line["Quantity"]) for line in listed[:-1]] == [(line.part, line.quantity) for line in lines]
+    assert [(line["Part"], line["Quantity"] or line["Contained in them"]) for line in listed[:-1]] == [
+        (line.part, line.quantity) for line in lines
+    ]
     assert listed[-1]["Power (kW)"] == float(sum(line.total_kw or 0 for line in lines))
     unpriced = next(line for line in listed if line["Group"] == "Pods")
     assert unpriced["Price each (USD)"] == "unknown"
+
+
+def test_what_systems_contain_is_no_line_to_order(book: Any) -> None:
+    gpus = [line for line in table(book["Bill of units"], "No.") if line["Group"] == "GPUs"]
+    assert [line["Contained in them"] for line in gpus] == [24, 144]
+    assert {(line["No."], line["Quantity"]) for line in gpus} == {(None, None)}
+    assert all(line["Description"].startswith("    ") for line in gpus)
 
 
 def test_the_token_budget_adds_up_to_the_byte(book: Any) -> None:
@@ -130,6 +139,12 @@ def test_placement_names_every_gpu_of_every_domain_once(book: Any) -> None:
         idle += domains * (row[9] - row[8] + 1) if row[10] == "idle" else 0
     totals = sourced_plan().totals
     assert (gpus, idle) == (totals.gpus, totals.idle_gpus)
+
+
+def test_placement_numbers_deployments_as_the_screen_does(book: Any) -> None:
+    told = {line["Holds"]: line["Deployment (#)"] for line in table(book["Placement"], "Site")}
+    assert told.pop("idle") is None
+    assert told == {planned.deployment.id: at for at, planned in enumerate(sourced_plan().deployments, start=1)}
 
 
 def test_power_and_cooling_tell_limits_ranges_and_pods(book: Any) -> None:

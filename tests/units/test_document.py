@@ -93,6 +93,12 @@ class TestWhatIsRefused:
         found = problems("a: 1\na: 2\nb: !x 1\n? [c]\n: 3\n~: 4\n<<: 5\n")
         assert [problem.line for problem in found] == [2, 3, 4, 6, 7]
 
+    def test_a_decimal_comma_in_braces_is_one_clear_problem(self) -> None:
+        (found,) = problems("name: x\nsite: {power: 1,5 MW, pods: 2}\n")
+        assert (found.path, found.line, found.seen) == ("site.power", 2, "'1,5 MW'")
+        assert parse_document("a: {b: 1, c: }\n", "f").tree == {"a": {"b": "1", "c": None}}
+        assert parse_document("a: 1\n5:\n", "f").tree == {"a": "1", "5": None}
+
     @pytest.mark.parametrize(
         ("text", "what"),
         [
@@ -111,6 +117,8 @@ class TestWhatIsRefused:
             ("&a [*a]", "inside itself"),
             ("a: &a {b: {c: *a}}", "inside itself"),
             ("a: *b", "no anchor"),
+            ("{power: 1,5 MW}", "a comma ends a value inside braces"),
+            ("{power: 1,500, pods: 2}", "a comma ends a value inside braces"),
             ("a: [1, 2\nb: 3\n", "YAML syntax"),
             ("a: 'open\n", "YAML syntax"),
             ("a:\n\t- b\n", "YAML syntax"),

@@ -18,6 +18,8 @@ COLUMNS = (
     Column("Part", most=20),
     Column("Description", most=28),
     Column("Quantity", style=Style.COUNT),
+    Column("Needed by these systems", style=Style.COUNT),
+    Column("Contained in them", style=Style.COUNT),
     Column("Unit", most=8),
     Column("Power each", "kW", Style.TWO_DECIMALS),
     Column("Power", "kW", Style.TWO_DECIMALS),
@@ -29,11 +31,19 @@ COLUMNS = (
     Column("Remark", most=36),
 )
 
+INDENT = "    "
+
 
 def write(page: Page, reported: Reported) -> None:
     """One row a line, then the sum of what is known."""
     plan = reported.plan
-    page.title(f"Bill of units: {plan.request.name}", headline(plan), MEMORY_ONLY)
+    page.title(
+        f"Bill of units: {plan.request.name}",
+        headline(plan),
+        MEMORY_ONLY,
+        "Quantity is what is ordered: the balance of plant for full Pods. Needed by these systems is what those of "
+        "this plan would take by the same rules. What the systems contain has no number and is not ordered.",
+    )
     page.table(COLUMNS, [*_rows(reported.bill), _sum(reported.bill)], main=True)
     page.notes("Power", balance_sentences(plan, reported.bill))
 
@@ -46,8 +56,10 @@ def _rows(lines: tuple[BillLine, ...]) -> Iterator[Row]:
                 line.group,
                 line.manufacturer,
                 line.part,
-                line.description,
-                line.quantity,
+                f"{INDENT}{line.description}" if line.contained else line.description,
+                None if line.contained else line.quantity,
+                None if line.contained else line.needed,
+                line.quantity if line.contained else None,
                 line.unit,
                 _known(line.unit_kw),
                 _known(line.total_kw),
@@ -67,7 +79,7 @@ def _sum(lines: tuple[BillLine, ...]) -> Row:
     usd = [line.total_usd for line in lines if line.total_usd]
     label = "Sum of what is known"
     sums = (None, _total(kw), None, _total(usd))
-    return Row((None, label, None, None, None, None, None, *sums, None, None, None, None), is_sum=True)
+    return Row((None, label, None, None, None, None, None, None, None, *sums, None, None, None, None), is_sum=True)
 
 
 def _known(value: Fraction | None) -> Value:

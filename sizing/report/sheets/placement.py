@@ -1,6 +1,6 @@
 """Sheet `Placement`: which replicas on which GPUs of which system of which Pod, one row a run of equal domains."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sizing.plan.plan import PlacedReplicas
 from sizing.report.page import Column, Page, Row
@@ -19,6 +19,7 @@ COLUMNS = (
     Column("GPUs", "first", Style.COUNT),
     Column("GPUs", "last", Style.COUNT),
     Column("Holds", most=60),
+    Column("Deployment", "#", Style.COUNT),
     Column("Replicas in each domain", style=Style.COUNT),
     Column("GPUs of a replica", style=Style.COUNT),
     Column("Replicas in all", style=Style.COUNT),
@@ -31,12 +32,13 @@ def write(page: Page, reported: Reported) -> None:
     page.title(
         "Placement",
         "A row holds for every domain in its ranges. Counted from 1: Pods in their site, systems of a kind in their "
-        "Pod, domains in their system, GPUs in their domain.",
+        "Pod, domains in their system, GPUs in their domain. Deployment # is the number on the screen.",
     )
-    page.table(COLUMNS, [row for placed in plan.placement for row in _rows(placed)], main=True)
+    numbers = {planned.deployment.id: number for number, planned in enumerate(plan.deployments, start=1)}
+    page.table(COLUMNS, [row for placed in plan.placement for row in _rows(placed, numbers)], main=True)
 
 
-def _rows(placed: PlacedReplicas) -> Iterator[Row]:
+def _rows(placed: PlacedReplicas, numbers: Mapping[str, int]) -> Iterator[Row]:
     ranges = (placed.pods, placed.systems, placed.domains)
     domains = 1
     for first, last in ranges:
@@ -45,7 +47,7 @@ def _rows(placed: PlacedReplicas) -> Iterator[Row]:
     next_gpu = 1
     for deployment, count, gpus in placed.replicas:
         last_gpu = next_gpu + count * gpus - 1
-        yield Row((*where, next_gpu, last_gpu, deployment, count, gpus, count * domains))
+        yield Row((*where, next_gpu, last_gpu, deployment, numbers[deployment], count, gpus, count * domains))
         next_gpu = last_gpu + 1
     if placed.idle_gpus:
-        yield Row((*where, next_gpu, next_gpu + placed.idle_gpus - 1, "idle", None, None, None))
+        yield Row((*where, next_gpu, next_gpu + placed.idle_gpus - 1, "idle", None, None, None, None))
