@@ -81,15 +81,24 @@ def maximal_patterns(candidate: Candidate, demands: Mapping[str, int]) -> Iterat
         if index == len(names):
             yield counts
             return
-        highest = min(most[index], room // sizes[index])
-        lowest = highest if index == len(names) - 1 else 0  # less of the last class would leave room for more of it
-        for count in range(highest, lowest - 1, -1):
+        for count in maximal_counts(room, sizes, most, index):
             yield from fill(index + 1, room - count * sizes[index], (*counts, count))
 
     for counts in fill(0, candidate.budget, ()):
         room = candidate.budget - sum(size * count for size, count in zip(sizes, counts, strict=True))
         if all(count == limit or size > room for count, limit, size in zip(counts, most, sizes, strict=True)):
             yield _pattern(dict(zip(names, counts, strict=True)))
+
+
+def maximal_counts(room: int, sizes: Sequence[int], most: Sequence[int], index: int) -> range:
+    """Counts of one class, descending, that a maximal filling may have where the classes before it left `room`.
+
+    Fewer would leave room for one more even if all classes after it were filled up.
+    """
+    rest = sum(size * limit for size, limit in zip(sizes[index + 1 :], most[index + 1 :], strict=True))
+    highest = min(most[index], room // sizes[index])
+    lowest = max(0, min(highest, (room - rest) // sizes[index]))
+    return range(highest, lowest - 1, -1)
 
 
 def even_pattern(candidate: Candidate, demands: Mapping[str, int]) -> Sequences:

@@ -15,7 +15,7 @@ from sizing.plan.choice import Sequences
 from sizing.program.deployments import Candidate
 from sizing.program.knapsack import Knapsack
 from sizing.program.linear_program import Duals
-from sizing.program.patterns import topped_up
+from sizing.program.patterns import maximal_counts, topped_up
 
 IMPROVES = 1e-7
 """A pattern is paid for when it is worth more than its pool by this share: beyond the solver's tolerance."""
@@ -173,9 +173,7 @@ def worthwhile_patterns(
             ):
                 yield counts
             return
-        highest = min(most[index], room // sizes[index])
-        lowest = highest if index == len(names) - 1 else 0  # less of the last class would leave room for more of it
-        for count in range(highest, lowest - 1, -1):
+        for count in maximal_counts(room, sizes, most, index):
             left = room - count * sizes[index]
             now = gained + count * worth[index]
             if now + best_of_rest(index + 1, left) < least:
