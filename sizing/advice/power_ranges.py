@@ -94,7 +94,7 @@ def _other(
     """(the plan of least kW at the low ends, where it leaves the choice open; whether that is settled; stopped)."""
     before = _before_power(plan)
     stages = [no_better_than(plan.request, result) for result in before]
-    least_power = _least_power(among)
+    least_power = _least_power(plan.request)
     found = search(plan.request, among, effort, stages=(*stages, least_power))
     if not isinstance(found, Found):
         return None, found.proven, found.stopped
@@ -113,10 +113,9 @@ def no_better_than(request: Request, result: StageResult) -> Stage:
     return stage if stage.floor >= result.value else replace(stage, floor=result.value)
 
 
-def _least_power(candidates: tuple[Candidate, ...]) -> Stage:
+def _least_power(request: Request) -> Stage:
     """Installed nameplate with every figure at the low end of its range, in whole parts of a kW."""
-    systems = {candidate.deployment.system.name: candidate.deployment.system for candidate in candidates}
-    low = {name: kw_range(system)[0] for name, system in systems.items()}
+    low = {system.name: kw_range(system)[0] for system in request.candidates}
     parts = lcm(*(kw.denominator for kw in low.values()))
 
     def terms(formulation: Formulation) -> Terms:

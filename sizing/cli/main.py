@@ -3,6 +3,7 @@
 Exit codes: 0 done; 1 internal error; 2 bad input; 130 interrupted; a command adds its own by returning a number.
 """
 
+import errno
 import gc
 import io
 import os
@@ -123,6 +124,10 @@ def _invoke(arguments: list[str]) -> int:
 def _failed(error: Exception) -> int:
     from sizing.units.errors import SizingError
 
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        _drop_output()
+        click.echo("the output cannot be written: no space is left", err=True)
+        return 1
     if isinstance(error, SizingError):
         click.echo(str(error), err=True)
         return error.exit_code

@@ -11,10 +11,26 @@ import click
 from sizing.api import load_workload
 from sizing.api import solve as find_plan
 from sizing.program.halt import Halt
+from sizing.units.errors import BadInput, Problem
 
 INFEASIBLE = 3
 OUT_OF_TIME = 4
 INTERRUPTED = 130
+
+
+def _refuse_same_file(workload: Path, workbook: Path, document: Path | None) -> None:
+    """Raise BadInput where two of these are one file: one would be lost, whatever `--force` says."""
+    named = {"workload": workload, "workbook": workbook, "--json": document}
+    places: dict[Path, str] = {}
+    for what, path in named.items():
+        if path is None:
+            continue
+        place = path.resolve()
+        if place in places:
+            raise BadInput(
+                Problem(f"{what} is the same file as {places[place]}", seen=str(path), accepted="another file")
+            )
+        places[place] = what
 
 
 @contextmanager
@@ -96,6 +112,7 @@ def solve(
     document_file = Path(json_file) if json_file not in (None, "-") else None
     if document_file is not None:
         check_document_place(document_file, force)
+    _refuse_same_file(workload, workbook, document_file)
 
     with interrupting() as halt:
         plan = find_plan(

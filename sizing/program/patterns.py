@@ -10,6 +10,9 @@ from itertools import islice
 from sizing.plan.choice import Sequences
 from sizing.program.deployments import Candidate
 
+MOST_CLASSES_LISTED = 100
+"""Classes of a deployment up to which its patterns are walked through, one class inside the other."""
+
 MOST_LISTED = 2_000
 """Maximal patterns of all deployments together up to which all are listed."""
 
@@ -63,6 +66,8 @@ def all_columns(candidates: Sequence[Candidate], demands: Mapping[str, int], mos
     """Every maximal pattern of all candidates; None where they are more than `most`."""
     listed: dict[str, tuple[Sequences, ...]] = {}
     left = most
+    if any(len(candidate.sizes) > MOST_CLASSES_LISTED for candidate in candidates):
+        return None
     for candidate in candidates:
         listed[candidate.deployment.id] = tuple(islice(maximal_patterns(candidate, demands), left + 1))
         left -= len(listed[candidate.deployment.id])

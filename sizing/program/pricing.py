@@ -15,7 +15,7 @@ from sizing.plan.choice import Sequences
 from sizing.program.deployments import Candidate
 from sizing.program.knapsack import Knapsack
 from sizing.program.linear_program import Duals
-from sizing.program.patterns import maximal_counts, topped_up
+from sizing.program.patterns import MOST_CLASSES_LISTED, maximal_counts, topped_up
 
 IMPROVES = 1e-7
 """A pattern is paid for when it is worth more than its pool by this share: beyond the solver's tolerance."""
@@ -140,6 +140,8 @@ def closing_patterns(
             least = duals.prices[candidate.deployment.id] - margin - IMPROVES
             if bound < least:
                 continue
+            if len(group.names) > MOST_CLASSES_LISTED:
+                return None
             room = most - len(found)
             patterns = list(islice(worthwhile_patterns(candidate, worth, least, demands), room + 1))
             if len(patterns) > room:

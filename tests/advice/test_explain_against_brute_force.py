@@ -21,7 +21,7 @@ from sizing.program.solver import Effort
 from tests.program.brute_force import best_values, size_of
 from tests.program.instances import KV, ClassCase, Instance, random_instance, request_of
 
-NUMBERS = range(12)
+NUMBERS = range(8)
 SEEDS_OF_A_NUMBER = 100
 """The first of these that is as it should be counts."""
 

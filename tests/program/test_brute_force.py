@@ -183,3 +183,60 @@ def test_a_plan_that_columns_alone_do_not_suggest_is_found(monkeypatch: pytest.M
     best = best_values(instance)
     assert best == (1, 36, 0)
     holds(instance, best)
+
+
+def test_a_plan_of_one_kind_brings_its_patterns_to_the_search_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Held at 5.6 kW, which only patterns of `system-2` reach, the relaxation of all kinds must know these patterns."""
+    monkeypatch.setattr(patterns, "MOST_LISTED", -1)
+    instance = Instance(
+        systems=(
+            SystemCase("system-0", 9, 1, 1, 96, 0, "new"),
+            SystemCase("system-1", 1, 1, 2, 21, 0, "new"),
+            SystemCase("system-2", 1, 2, 2, 28, 0, "new"),
+        ),
+        models=(ModelCase("model", 72, 1_049, 6),),
+        classes=(
+            ClassCase("class-0", "model", 7_390, 4, ("fp8",), ("bf16", "fp8")),
+            ClassCase("class-1", "model", 18_432, 3, ("bf16",), ("fp8",)),
+            ClassCase("class-2", "model", 6_159, 5, ("bf16", "fp8"), ("fp8", "bf16")),
+            ClassCase("class-3", "model", 18_477, 3, ("bf16", "fp8"), ("bf16",)),
+        ),
+        sites=(SiteCase("north", slots=7, pod_power=193),),
+        supply=(("system-0", 1),),
+        objective=("pods", "power", "precision", "system_kinds", "weight_precision", "gpus"),
+    )
+    best = best_values(instance)
+    assert best == (1, 56, 4, 1, 5, 4)
+    holds(instance, best)
+
+
+def test_a_stage_that_came_out_better_later_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Minimising GPUs finds a plan of fewer kW than minimising kW did over patterns that were not closed."""
+    monkeypatch.setattr(patterns, "MOST_LISTED", -1)
+    monkeypatch.setattr(exact.ExactSearch, "_close", lambda *_: False)
+    bf16, fp8 = ("bf16",), ("fp8",)
+    instance = Instance(
+        systems=(
+            SystemCase("system-0", 2, 1, 2, 30, 0, "new"),
+            SystemCase("system-1", 4, 1, 2, 64, 64, "new"),
+            SystemCase("system-2", 4, 1, 2, 44, 44, "new"),
+        ),
+        models=(ModelCase("model-0", 9, 5_562, 6), ModelCase("model-1", 72, 12_166, 0)),
+        classes=(
+            ClassCase("class-0", "model-0", 383_545, 2, bf16, ("bf16", "fp8")),
+            ClassCase("class-1", "model-0", 5_710, 1, bf16, fp8),
+            ClassCase("class-2", "model-1", 4_811, 2, fp8, bf16),
+            ClassCase("class-3", "model-0", 115_063, 1, bf16, bf16),
+            ClassCase("class-4", "model-1", 10_996, 1, bf16, fp8),
+            ClassCase("class-5", "model-0", 127_848, 1, bf16, fp8),
+        ),
+        sites=(SiteCase("north", slots=10, balance=5, liquid=150),),
+        supply=(("system-0", 3), ("system-1", 2), ("system-2", 3)),
+        split=True,
+        basis="installed",
+        objective=("power", "gpus", "weight_precision", "precision", "pods", "system_kinds"),
+    )
+    best = best_values(instance)
+    assert best is not None
+    assert best[0] == 88
+    bounds_hold(instance, best, Effort())

@@ -212,11 +212,11 @@ CASES = (
     ),
     Case(
         "liquid_heat_fits_site",
-        "three fifths of the plant's heat go to liquid, none of the node's",
+        "three fifths of the plant's heat go to liquid, none of the node's; 800 kW lie between two sums, 0.6 kW apart",
         lambda: formulation_of(
             [LONG, AGENTS], [AT_BF16, ON_RACK], sites=[Site("site", POD_WITH_PLANT, liquid_kw=Fraction(800))]
         ),
-        "liquid_heat_fits_site[site]: 127.8 systems[site,rack-72] + 3 pods[site,0] + 3 pods[site,1] <= 800",
+        "liquid_heat_fits_site[site]: 127.8 systems[site,rack-72] + 3 pods[site,0] + 3 pods[site,1] <= 800.1",
     ),
     Case(
         "air_heat_fits_site",

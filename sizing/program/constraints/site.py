@@ -6,7 +6,9 @@ that is taken off the limit; how Pods that are installed are filled is a variabl
 Where a limit may be exceeded (`slack.py`), its row says `... - step x excess <= limit`.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
+from math import gcd, lcm
 
 import pyomo.environ as pyo
 
@@ -66,9 +68,23 @@ def _load_fits_site(formulation: Formulation, name: str) -> pyo.Constraint:
         of_pods = [(load.of_pod(fill), pods) for fill, pods in formulation.fills_at(site)]
         taken = [(use, term) for use, term in (*of_systems, *of_pods) if use]
         left = (load.limit or 0) - load.of_installed(sets.sites[site], sets.systems)
-        return linear([*taken, *_excess(formulation, name, site)]) <= float(left)
+        excess = _excess(formulation, name, site)
+        return linear([*taken, *excess]) <= (float(left) if excess else between_sums(left, [use for use, _ in taken]))
 
     return pyo.Constraint(list(limited), rule=rule)
+
+
+def between_sums(left: Fraction, uses: Sequence[Fraction]) -> float:
+    """A right side that admits just the sums of whole multiples of `uses` that are at most `left`.
+
+    All sums are multiples of the greatest common divisor of the uses. A limit that is not is moved halfway between two
+    of them, where no sum is near enough for a solver's tolerance to let it through.
+    """
+    if not uses:
+        return float(left)
+    denominator = lcm(*(use.denominator for use in uses))
+    step = Fraction(gcd(*(int(use * denominator) for use in uses)), denominator)
+    return float(left if left % step == 0 else (left // step) * step + step / 2)
 
 
 def _excess(formulation: Formulation, name: str, site: str | None) -> list[tuple[Fraction, Expression]]:
