@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from types import FrameType
 
@@ -31,6 +32,13 @@ def _refuse_same_file(workload: Path, workbook: Path, document: Path | None) -> 
                 Problem(f"{what} is the same file as {places[place]}", seen=str(path), accepted="another file")
             )
         places[place] = what
+
+
+def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    """NaN and infinity are read as numbers, and are none that a search can be held to."""
+    if value is not None and not isfinite(value):
+        raise click.BadParameter(f"{value} is not a finite number")
+    return value
 
 
 @contextmanager
@@ -70,11 +78,18 @@ def interrupting() -> Iterator[Halt]:
     help="Entries that add to the shipped ones, or change them by name. May be repeated.",
 )
 @click.option("--objective", metavar="A,B,C", help="Stages in order, in place of those of the workload.")
-@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Seconds for the search.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=_finite,
+    metavar="S",
+    help="Seconds for the search.",
+)
 @click.option(
     "--gap",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
+    callback=_finite,
     metavar="G",
     help="Relative gap per stage at which the search may stop, such as 0.02.",
 )
