@@ -1,15 +1,14 @@
 """`sizing calibrate`: start-up logs of engines against what a profile predicts for them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from sizing.cli.options import OptionReader
 from sizing.units.errors import BadInput, Problem, shown
-from sizing.units.names import nearest
-from sizing.units.quantities import NotAccepted, parse_count
+from sizing.units.quantities import parse_count
 
 if TYPE_CHECKING:
     from sizing.advice.calibrate import Setting
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from sizing.pool.engines.profile import Engine
     from sizing.sequence.model import ModelShape
 
-Found = TypeVar("Found")
 
 WEIGHTS_OF_LOG = {  # what engines call a format, where the checkpoint's own is not of that name
     "fp8": "int8",  # linear layers in 8 bits, the rest as it is
@@ -81,7 +79,7 @@ def calibrate(logs: tuple[Path, ...], json_target: str | None, out: Path | None,
         click.echo(calibration_report(found, out), nl=False)
 
 
-class _Question:
+class _Question(OptionReader):
     """The options as they were typed; what is wrong with them or with a log is collected and told all at once."""
 
     def __init__(
@@ -97,7 +95,7 @@ class _Question:
         from sizing.catalog.catalog import Catalog
         from sizing.sequence.weights import FORMATS
 
-        self._problems: list[Problem] = []
+        super().__init__()
         self._catalog = Catalog([Path(folder) for folder in folders])
         self._model = None if model is None else self._read_model(model)
         self._system = None if system is None else self._named("--system", self._catalog.system, system)
@@ -209,24 +207,4 @@ class _Question:
         return self._named("--model", self._catalog.model, name)
 
     def _count(self, option: str, text: str) -> int | None:
-        try:
-            return parse_count(text) or None
-        except NotAccepted as refused:
-            problem = Problem(refused.what, option, None, None, shown(text), refused.accepted, refused.nearest)
-            self._problems.append(problem)
-            return None
-
-    def _choice(self, option: str, text: str, known: Mapping[str, Found]) -> Found | None:
-        if text in known:
-            return known[text]
-        self._problems.append(
-            Problem("is not known", option, seen=shown(text), accepted=", ".join(known), nearest=nearest(text, known))
-        )
-        return None
-
-    def _named(self, option: str, look_up: Callable[[str], Found], name: str) -> Found | None:
-        try:
-            return look_up(name)
-        except BadInput as wrong:
-            self._problems += [replace(found, path=found.path or option) for found in wrong.problems]
-            return None
+        return self._read(option, text, parse_count) or None

@@ -1,12 +1,12 @@
 """`sizing kv`: the cache of one model, what one system holds of it, and how both are computed."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from sizing.cli.options import OptionReader
 from sizing.facility.estimate import Home, KvEstimate, Load, default_contexts, estimate, layout_refusal, legal_tps
 from sizing.intake.paths import is_path
 from sizing.pool.budget import RESERVE
@@ -17,12 +17,10 @@ from sizing.pool.layout import Layout, layout_for
 from sizing.sequence.model import ModelShape
 from sizing.sequence.weights import FORMATS
 from sizing.units.errors import BadInput, Problem, shown
-from sizing.units.names import nearest
-from sizing.units.quantities import NotAccepted, parse_count, parse_share, parse_tokens
+from sizing.units.quantities import parse_count, parse_share, parse_tokens
 
 CONCURRENCIES = (1, 8, 32, 128)
 HBM_BASES: dict[str, HbmBasis] = {"label": "label", "driver": "driver"}
-Found = TypeVar("Found")
 
 
 @click.command()
@@ -74,7 +72,7 @@ def kv(models: tuple[str, ...], **options: Any) -> int:
     return 0
 
 
-class _Question:
+class _Question(OptionReader):
     """The options as they were typed, read one by one; what is wrong is collected and told all at once."""
 
     def __init__(
@@ -95,7 +93,7 @@ class _Question:
         from sizing.catalog.catalog import Catalog  # with it come pydantic and YAML, which `--help` need not wait for
 
         self.remarks: list[str] = []
-        self._problems: list[Problem] = []
+        super().__init__()
         self._catalog = Catalog([Path(folder) for folder in folders])
         self._contexts = self._all("--context", contexts, parse_tokens)
         self._concurrencies = self._all("--concurrency", concurrencies, parse_count) or CONCURRENCIES
@@ -190,15 +188,6 @@ class _Question:
             return None
         return Home(bought, basis, hbm_bytes)
 
-    def _read(self, option: str, text: str, parse: Callable[[str], Found]) -> Found | None:
-        try:
-            return parse(text)
-        except NotAccepted as refused:
-            self._problems.append(
-                Problem(refused.what, option, None, None, shown(text), refused.accepted, refused.nearest)
-            )
-            return None
-
     def _positive(self, option: str, text: str, parse: Callable[[str], int]) -> int | None:
         value = self._read(option, text, parse)
         if value == 0:
@@ -210,19 +199,3 @@ class _Question:
         """Every value of an option that may be repeated, each once, in order."""
         values = [self._positive(option, text, parse) for text in texts]
         return tuple(dict.fromkeys(value for value in values if value is not None))
-
-    def _choice(self, option: str, text: str, known: Mapping[str, Found]) -> Found | None:
-        if text in known:
-            return known[text]
-        self._problems.append(
-            Problem("is not known", option, seen=shown(text), accepted=", ".join(known), nearest=nearest(text, known))
-        )
-        return None
-
-    def _named(self, option: str, look_up: Callable[[str], Found], name: str) -> Found | None:
-        """An entry of the catalog; what the catalog says of an unknown name is told with the option."""
-        try:
-            return look_up(name)
-        except BadInput as wrong:
-            self._problems += [replace(found, path=found.path or option) for found in wrong.problems]
-            return None

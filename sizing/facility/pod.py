@@ -1,13 +1,12 @@
 """The Pod: 1 MW, 128 GPU slots, its own cooling; and the fills that one Pod can hold."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from sizing.facility.bill_rules import Balance, BillRules
 from sizing.units.figures import Figure
 
-__all__ = ["Balance", "Fill", "PodType", "SystemCounts"]
+__all__ = ["Balance", "Fill", "PodType"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,3 @@ class Fill:
     @property
     def kinds(self) -> frozenset[str]:
         return frozenset(name for name, _ in self.systems)
-
-
-SystemCounts = Mapping[str, int]

@@ -118,10 +118,6 @@ class Formulation:
             if site == place
         ]
 
-    def pods_at(self, site: str) -> list[tuple[int, Expression]]:
-        """(1, pods[z,f]) terms of one site."""
-        return [(1, self.model.pods[site, number]) for number in range(len(self.sets.fills[site]))]
-
 
 def declare(sets: Sets, contents: Contents) -> Formulation:
     """All variables, none of the constraints."""
