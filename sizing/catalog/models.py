@@ -71,10 +71,14 @@ def _entry_of(kind: Any) -> type[KindEntry]:
     return create_model(kind.__name__, __base__=KindEntry, **keys)
 
 
-def _one_of(kinds: Mapping[str, type[Any]], named: frozenset[str]) -> Any:
-    """The entry of any one of the kinds that are `named`, told apart by `kind`; of all kinds where one is unknown."""
-    known = [kinds[name] for name in sorted(named)] if named and named <= kinds.keys() else [*kinds.values()]
-    entries = [_entry_of(cast(Any, kind)) for kind in known]
+def _known(kinds: Mapping[str, type[Any]], named: frozenset[str]) -> tuple[type[Any], ...]:
+    """The kinds that are `named`; all kinds where one is unknown."""
+    return tuple(kinds[name] for name in sorted(named)) if named and named <= kinds.keys() else tuple(kinds.values())
+
+
+def _one_of(kinds: Iterable[type[Any]]) -> Any:
+    """The entry of any one of some kinds, told apart by `kind`."""
+    entries = [_entry_of(cast(Any, kind)) for kind in kinds]
     return Annotated[reduce(or_, entries), Field(discriminator="kind")] if len(entries) > 1 else entries[0]
 
 
@@ -120,7 +124,7 @@ class TensorsEntry(Entry):
     role: RoleName
     parameters: Count
     experts: PositiveCount = 1
-    active_experts: PositiveCount = 1
+    active_experts: Count = 1
     most_shards: PositiveCount | None = None
 
 
@@ -203,7 +207,12 @@ def entry_type(tree: Any) -> type[ModelEntry[Any, Any]]:
     )
     feed_forward = _named(_parts(layers, "feed_forward"))
     _register(attention | feed_forward)
-    kinds = (_one_of(ATTENTION, attention), _one_of(FEED_FORWARD, feed_forward))
+    return _with_kinds(_known(ATTENTION, attention), _known(FEED_FORWARD, feed_forward))
+
+
+@cache  # pydantic drops a type that nobody holds, and building one takes longer than using it
+def _with_kinds(attention: tuple[type[Any], ...], feed_forward: tuple[type[Any], ...]) -> type[ModelEntry[Any, Any]]:
+    kinds = (_one_of(attention), _one_of(feed_forward))
     return cast(type[ModelEntry[Any, Any]], ModelEntry.__class_getitem__(kinds))
 
 

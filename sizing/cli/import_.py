@@ -20,9 +20,10 @@ import click
 def import_(config: Path, target: Path | None, name: str | None, force: bool) -> None:
     """Read a model's config.json into a catalog entry.
 
-    The file is one of the Hugging Face hub; a hf_quant_config.json beside it is read too. The entry names the file,
-    its SHA-256, the rule of its architecture and every key that was taken from the defaults of its class; with
-    `--catalog DIR` other commands then know the model by its name. An architecture without a rule is refused.
+    The file is one of the Hugging Face hub, or a folder with it; a hf_quant_config.json beside it is read too. The
+    entry names the file, its SHA-256, the rule of its architecture and every key that was taken from the defaults of
+    its class; with `--catalog DIR` other commands then know the model by its name. An architecture without a rule is
+    refused.
     """
     from sizing.catalog.catalog import NAME_ACCEPTED, is_name
     from sizing.catalog.folders import MODELS
@@ -50,4 +51,7 @@ def import_(config: Path, target: Path | None, name: str | None, force: bool) ->
     if not is_name(path.stem):
         raise BadInput(Problem("is no name of an entry", "--out", None, None, shown(path.stem), NAME_ACCEPTED))
     write_new(path, text, force)
-    click.echo(f"wrote {path}: {found.entry['title']}, known as {path.stem} with --catalog", err=True)
+    from sizing.catalog.catalog import Catalog
+
+    shipped = " in place of the shipped model" if path.stem in Catalog().names("models") else ""
+    click.echo(f"wrote {path}: {found.entry['title']}, known as {path.stem} with --catalog{shipped}", err=True)

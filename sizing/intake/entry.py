@@ -23,7 +23,7 @@ def imported_entry(path: Path) -> ImportedEntry:
     """The configuration at `path` as an entry. Raises BadInput as `import_config` does."""
     found = import_config(path)
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", found.shape.name).strip("-._") or "model"
-    told = {"confidence": "high", "imported": _imported(found.provenance, path.name)}
+    told = {"confidence": "high", "imported": _imported(found.provenance, Path(found.provenance.file).name)}
     return ImportedEntry(name, entry_of(found.shape, told))
 
 

@@ -8,7 +8,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sizing.intake.aliases import ARCHITECTURES, NO_DECODERS, SAME_AS, WRAPPERS
+from sizing.intake.aliases import (
+    ARCHITECTURES,
+    ENCODER_AND_DECODER,
+    LOOKS_BOTH_WAYS,
+    NO_DECODERS,
+    PICTURES,
+    SAME_AS,
+    WRAPPERS,
+)
 from sizing.intake.architectures import MODEL_TYPES
 from sizing.intake.class_defaults import class_defaults
 from sizing.intake.configuration import Configuration
@@ -22,9 +30,13 @@ from sizing.units.names import nearest
 
 LARGEST_FILE_BYTES = 16 * 2**20
 LARGEST_SEARCHED = 2**20  # beyond that, finding the line of a problem would take seconds
-NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config")
+NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config", "llm_cfg")
+TOWERS = ("vision_config", "audio_config", "speech_config", "encoder_config", "vq_config", "mm_vision_tower")
+DIFFUSERS = ("_class_name", "_diffusers_version")  # keys of pipelines and their parts
 UNSTATED_LIMIT = 2**20  # where a file states no longest sequence; the provenance says so
 BY_LAYER = "per_layer_config"
+TIED = "tie_word_embeddings"
+FILE = "config.json"
 QUANTISATION_FILE = "hf_quant_config.json"
 
 
@@ -55,11 +67,13 @@ class ImportedModel:
 
 
 def import_config(path: Path) -> ImportedModel:
-    """The model whose configuration is at `path`; a `hf_quant_config.json` beside it is read too.
+    """The model whose configuration is at `path`, a file or a folder; a `hf_quant_config.json` beside it is read too.
 
     Raises BadInput for a file that cannot be read, an unknown architecture, and for every key that is missing, of the
     wrong type or in contradiction to another.
     """
+    if path.is_dir() and (path / FILE).is_file():
+        path = path / FILE
     text, tree = _read(path)
     beside = _quantisation_beside(path)
     try:
@@ -78,6 +92,9 @@ def import_tree(
     """The model that a parsed configuration describes. Raises BadInput as `import_config` does."""
     root = Configuration(tree, file)
     config, model_type, rule = _resolve(root)
+    if config is root and config.raw("use_bidirectional_attention") in (True, "all"):
+        config.refuse(LOOKS_BOTH_WAYS, "use_bidirectional_attention", True, "a decoder")
+        config.finish()
     parts = MODEL_TYPES[rule](config)
     if config.tree.get(BY_LAYER) and BY_LAYER not in config.read:
         config.refuse("is not read for this architecture", BY_LAYER)
@@ -108,7 +125,7 @@ def _read(path: Path) -> tuple[bytes, Mapping[str, Any]]:
     except FileNotFoundError:
         raise BadInput(Problem("no such file", file=file)) from None
     except IsADirectoryError:
-        raise BadInput(Problem("is a folder", file=file, accepted="a config.json")) from None
+        raise BadInput(Problem("is a folder", file=file, accepted=f"a {FILE}, or a folder with one")) from None
     except (OSError, ValueError) as error:
         raise BadInput(Problem(f"cannot be read: {error}", file=file)) from None
     if len(content) > LARGEST_FILE_BYTES:
@@ -148,7 +165,7 @@ def parse(content: bytes, file: str) -> Mapping[str, Any]:
 def _quantisation_beside(path: Path) -> Mapping[str, Any] | None:
     """The quantisation file that belongs to a configuration: beside `config.json`, or under the file's own stem."""
     candidates = [path.with_name(f"{path.stem}.{QUANTISATION_FILE}")]
-    if path.name == "config.json":
+    if path.name == FILE:
         candidates.append(path.with_name(QUANTISATION_FILE))
     for candidate in candidates:
         if candidate.is_file():
@@ -216,6 +233,9 @@ def _unknown(config: Configuration, model_type: str | None, architecture: str | 
             file=config.file or None,
             accepted="the config.json that it lies beside, with which it is read",
         )
+    if model_type is None and any(key in config.tree for key in DIFFUSERS):
+        called = config.tree.get("_class_name")
+        return Problem(f"no rule for {shown(called)}: {PICTURES}", "_class_name", config.file or None)
     if model_type is None and architecture is None:
         return Problem(
             "names no architecture",
@@ -223,7 +243,8 @@ def _unknown(config: Configuration, model_type: str | None, architecture: str | 
             config.file or None,
             accepted="model_type or architectures",
         )
-    why = NO_DECODERS.get(model_type or "")
+    both = ENCODER_AND_DECODER if config.tree.get("is_encoder_decoder") is True else None
+    why = NO_DECODERS.get(model_type or "") or both
     name = model_type or architecture or ""
     known = (*MODEL_TYPES, *SAME_AS) if model_type else tuple(ARCHITECTURES)
     stated = f"architecture {architecture} of model_type {model_type}" if model_type and architecture else name
@@ -282,11 +303,18 @@ def _shape(parts: Parts, checkpoint: Checkpoint, name: str, encoder: int) -> tup
 
 
 def _notes(root: Configuration, config: Configuration, encoder: int | None) -> tuple[str, ...]:
-    towers = [key for key in ("vision_config", "audio_config") if isinstance(root.tree.get(key), dict)]
-    if not towers and config is root:
-        return ()
+    """What is counted of a model with several inputs; and which of two flags for tied embeddings holds."""
+    nested = config is not root
+    stated = [key for key in TOWERS for where in (config, config.around, root) if where and key in where.tree]
+    towers = list(dict.fromkeys(key for key in stated if isinstance(root.tree.get(key, {}), dict | str)))
+    uncounted = [key for key in towers if not (encoder and key == "vision_config")]
     beside = f"; the encoder of images beside it has {encoder:,} parameters" if encoder else ""
-    return (f"Only the language model is counted{beside}.",)
+    missing = f"; what {' and '.join(uncounted)} says of encoders is in no size here" if uncounted else ""
+    notes = [f"Only the language model is counted{beside}{missing}."] if towers or nested else []
+    inside, outside = (where.tree.get(TIED) if where is not None else None for where in (config, config.around))
+    if isinstance(inside, bool) and isinstance(outside, bool) and inside is not outside:
+        notes.append(f"{TIED} is {str(inside).lower()} for the language model and {str(outside).lower()} around it.")
+    return tuple(notes)
 
 
 def _name(path: Path) -> str:

@@ -92,7 +92,7 @@ class Patterns:
             if pattern.startswith("re:"):
                 expressions.append(pattern[3:])
             elif "*" in pattern:
-                glob = re.escape(pattern.rstrip("*").rstrip(".")).replace(r"\*", ".*")
+                glob = re.sub(r"(?:\\\*)+", ".*", re.escape(pattern.rstrip("*").rstrip(".")))
                 end = r".*" if pattern.endswith("*") and not pattern.endswith(".*") else r"(?:\..*)?"
                 expressions.append(f"{glob}{end}$")
             else:

@@ -4,17 +4,19 @@ Read from `quantization_config` (inside or outside a nested configuration), `com
 `hf_quant_config.json` of ModelOpt beside the file. Widths: kv_rules 7.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from sizing.intake.configuration import Configuration
+from sizing.intake.configuration import ABSENT, LARGEST, Configuration
 from sizing.intake.modules import DRAFTS, HEADS, Patterns, names, prefixes
 from sizing.intake.parts import Layer, Parts
 from sizing.sequence.model import RoleBits
 from sizing.sequence.tensors import Role
 from sizing.sequence.weights import BF16_BITS, FORMATS, LINEARS
+from sizing.units.errors import shown
 
 BLOCKS = ("quantization_config", "compression_config")
 NAME_OF_ALL = "Linear"
@@ -125,7 +127,7 @@ def _kv_precision(block: Configuration) -> str | None:
     for key in ("kv_cache_quant_algo", "kv_cache_scheme"):
         value = block.tree.get(key)
         if isinstance(value, str):
-            return value.lower()
+            return "fp8" if value in ("static", "dynamic") else value.lower()
         if isinstance(value, dict) and value.get("num_bits") == 8:
             return "fp8" if value.get("type") == "float" else "int8"
     return None
@@ -134,7 +136,7 @@ def _kv_precision(block: Configuration) -> str | None:
 def _scheme(config: Configuration, block: Configuration) -> tuple[Scheme | None, tuple[str, ...]]:
     method = (block.text("quant_method") or "").lower().replace("_", "-")
     algorithm = block.text("quant_algo")
-    kept = _texts(block, "ignore", "exclude_modules", "modules_to_not_convert")
+    kept = _texts(block, "ignore", "exclude_modules", "modules_to_not_convert", "ignored_layers")
     if algorithm is not None and method in ("", "modelopt", "modelopt-fp4"):
         return _modelopt(block, algorithm, kept)
     if method == "fp8":
@@ -151,6 +153,8 @@ def _scheme(config: Configuration, block: Configuration) -> tuple[Scheme | None,
         return _bitsandbytes(block, kept), ()
     if method == "quark":
         return _quark(block)
+    if method == "torchao":
+        return _torchao(block, kept)
     called = method or algorithm or "without a name"
     return None, (f"Quantisation {called} is not known here; weights are counted in 16 bits.",)
 
@@ -184,7 +188,7 @@ def _modelopt(block: Configuration, algorithm: str, kept: tuple[str, ...]) -> tu
 
 def _quantised_layers(block: Configuration) -> tuple[tuple[Patterns, Width], ...]:
     by_width: dict[Width, list[str]] = {}
-    for layer, entry in (block.tree.get("quantized_layers") or {}).items():
+    for layer, entry in _layer_map(block).items():
         if isinstance(entry, dict):
             width = _algorithm(block, entry.get("quant_algo"), entry.get("group_size"))
             if width is not None:
@@ -192,21 +196,34 @@ def _quantised_layers(block: Configuration) -> tuple[tuple[Patterns, Width], ...
     return tuple((Patterns(found), width) for width, found in by_width.items())
 
 
+def _layer_map(block: Configuration) -> Mapping[str, Any]:
+    """What `quantized_layers` says of each layer that it names."""
+    layers = block.inner("quantized_layers")
+    return {} if layers is None else layers.tree
+
+
 def _layer_names(block: Configuration, kept: tuple[str, ...]) -> tuple[str, ...]:
-    return (*(block.tree.get("quantized_layers") or {}), *kept)
+    return (*_layer_map(block), *kept)
 
 
 def _fp8(config: Configuration, block: Configuration, kept: tuple[str, ...]) -> Scheme:
     """Blocks with a scale each, or one scale a tensor; `expert_dtype: fp4` puts experts in 4 bits (DeepSeek-V4)."""
-    shape = block.raw("weight_block_size")
-    if isinstance(shape, list) and len(shape) == 2 and all(isinstance(side, int) and side > 0 for side in shape):
-        default = Width("fp8-block", 8 + Fraction(32, shape[0] * shape[1]))
-    else:
-        default = FP8
+    default = _blocked(block, "weight_block_size", block.raw("weight_block_size"))
     experts = MXFP4 if config.text("expert_dtype") == "fp4" else None
     if block.text("quant_algo") == MIXED:  # a map of layers on top, whose exclusions are from the map alone
         return Scheme(default, experts, _quantised_layers(block), listed=_layer_names(block, ()))
     return Scheme(default, experts, kept=Patterns(kept), listed=kept)
+
+
+def _blocked(block: Configuration, key: str, shape: Any) -> Width:
+    """FP8 with a 32-bit scale for every block of a `shape`, or without one a scale for every tensor."""
+    if shape is ABSENT or shape is None:
+        return FP8
+    sides = shape if isinstance(shape, list) and len(shape) == 2 else [0]
+    if any(isinstance(side, bool) or not isinstance(side, int) or not 0 < side <= LARGEST for side in sides):
+        block.refuse("is no shape of a block", key, shape, "two whole numbers")
+        return FP8
+    return Width("fp8-block", 8 + Fraction(32, sides[0] * sides[1]))
 
 
 def _groups(block: Configuration, kept: tuple[str, ...]) -> tuple[Scheme | None, tuple[str, ...]]:
@@ -237,11 +254,10 @@ def _group_width(block: Configuration, path: str, weights: Mapping[str, Any]) ->
     if not isinstance(bits, int) or not 1 < bits <= 16:
         block.refuse("is no width", f"{path}.weights.num_bits", bits, "2 to 16")
         return None
-    shape = weights.get("block_structure")
     if kind == "float" and bits == 8:
-        if isinstance(shape, list) and len(shape) == 2:
-            return Width("fp8-block", 8 + Fraction(32, shape[0] * shape[1]))
-        return MXFP8 if group == 32 else FP8
+        return (
+            MXFP8 if group == 32 else _blocked(block, f"{path}.weights.block_structure", weights.get("block_structure"))
+        )
     if kind == "float" and bits == 4:
         return MXFP4 if group == 32 else NVFP4
     if bits >= 8 or not isinstance(group, int) or group <= 0:
@@ -283,8 +299,28 @@ def _quark(block: Configuration) -> tuple[Scheme | None, tuple[str, ...]]:
     dtype = weight.get("dtype") if isinstance(weight, dict) else None
     width = QUARK.get(dtype) if isinstance(dtype, str) else None
     if width is None:
-        return None, (f"Quark's type {dtype!r} is not known here; weights are counted in 16 bits.",)
+        return None, (f"Quark's type {shown(dtype)} is not known here; weights are counted in 16 bits.",)
     kept = _texts(block, "exclude")
+    return Scheme(width, kept=Patterns(kept), listed=kept), ()
+
+
+TORCHAO: Mapping[str, Width] = {"int4": Width("int4", 4 + Fraction(32, 128)), "int8": INT8, "float8": FP8}
+
+
+def _torchao(block: Configuration, kept: tuple[str, ...]) -> tuple[Scheme | None, tuple[str, ...]]:
+    """torchao: `int4_weight_only` and its like, or the name of a class under `quant_type.default._type`.
+
+    Groups of 4 bits have a scale and a zero of 16 bits each (torchao 0.9 `Int4WeightOnlyConfig`).
+    """
+    stated = block.raw("quant_type")
+    stated = stated.get("default", stated) if isinstance(stated, dict) else stated
+    named, data = (stated.get("_type"), stated.get("_data")) if isinstance(stated, dict) else (stated, None)
+    weights = re.search(r"(int4|int8|float8)_?weight", str(named).lower())
+    if weights is None:
+        return None, (f"torchao's type {shown(named)} is not known here; weights are counted in 16 bits.",)
+    width, group = TORCHAO[weights[1]], data.get("group_size") if isinstance(data, dict) else None
+    if width.name == "int4" and isinstance(group, int) and 0 < group <= LARGEST:
+        width = Width("int4", 4 + Fraction(32, group))
     return Scheme(width, kept=Patterns(kept), listed=kept), ()
 
 

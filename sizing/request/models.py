@@ -113,7 +113,7 @@ class _Paths:
         path = self._folder / Path(model).expanduser()
         if path in self._by_path:
             return self._by_path[path]
-        if not path.is_file():
+        if not path.exists():
             self.problems.append(self._document.problem(where, "no such file", shown(model), PATH_ACCEPTED))
             return None
         from sizing.intake.entry import imported_entry

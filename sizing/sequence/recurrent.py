@@ -175,13 +175,15 @@ class GatedDeltaNet(RecurrentKind):
 class KimiDeltaAttention(RecurrentKind):
     """Kimi delta attention (Kimi-Linear, Kimi-K3): a square matrix per head, convolutions on query, key and value.
 
-    The output gate has the rank of a head, or with `full_rank_gate` the whole width.
+    The decay and the output gate have the rank of a head, or with `full_rank_decay` and `full_rank_gate` the whole
+    width.
     """
 
     heads: int
     head_dim: int
     conv_kernel: int
     full_rank_gate: bool = False
+    full_rank_decay: bool = False
     state_bits: int = 32
 
     @property
@@ -199,10 +201,10 @@ class KimiDeltaAttention(RecurrentKind):
         return self.width * self.head_dim
 
     def tensors(self, hidden: int) -> tuple[Tensors, ...]:
-        low_rank = self.head_dim * (hidden + self.width)
-        gate = hidden * self.width if self.full_rank_gate else low_rank
+        full, low = hidden * self.width, self.head_dim * (hidden + self.width)
+        gates = sum(full if whole else low for whole in (self.full_rank_decay, self.full_rank_gate))
         return (
-            Tensors(Role.RECURRENT, 4 * hidden * self.width + hidden * self.heads + low_rank + gate),
+            Tensors(Role.RECURRENT, 4 * full + hidden * self.heads + gates),
             Tensors(Role.SMALL, 3 * self.width * self.conv_kernel + self.width + self.heads),
             copied(Role.NORM, self.head_dim),
         )
@@ -211,10 +213,14 @@ class KimiDeltaAttention(RecurrentKind):
 @attention_kind("lightning")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LightningAttention(RecurrentKind):
-    """Lightning attention (MiniMax-Text-01, MiniMax-M1): a square matrix per head and no convolution."""
+    """Lightning attention (MiniMax-Text-01, MiniMax-M1, Ling 2.5): a square matrix per head and no convolution.
+
+    `qk_norm` is the number of weights of the query and key norms together.
+    """
 
     heads: int
     head_dim: int
+    qk_norm: int = 0
 
     @property
     def width(self) -> int:
@@ -234,6 +240,7 @@ class LightningAttention(RecurrentKind):
         return (
             Tensors(Role.RECURRENT, 5 * hidden * self.width),  # query, key, value, gate and output
             Tensors(Role.NORM, self.width),
+            copied(Role.NORM, self.qk_norm),
         )
 
 

@@ -49,6 +49,24 @@ def test_without_a_target_the_entry_is_printed(capsys: pytest.CaptureFixture[str
     assert "sha256: " in out
 
 
+def test_the_folder_of_a_checkpoint_will_do(capsys: pytest.CaptureFixture[str], config: Path, tmp_path: Path) -> None:
+    assert run(["import", str(config)]) == 0
+    of_the_file = capsys.readouterr().out
+    assert run(["import", str(config.parent)]) == 0
+    assert capsys.readouterr().out == of_the_file
+    assert documents(capsys, str(config.parent))[0]["model"] == "my-falcon"
+    assert run(["import", str(tmp_path)]) == 2
+    assert "is a folder (accepted: a config.json, or a folder with one)" in capsys.readouterr().err
+
+
+def test_an_entry_in_place_of_a_shipped_model_is_told(
+    capsys: pytest.CaptureFixture[str], config: Path, tmp_path: Path
+) -> None:
+    for name, told in (("llama-3.1-70b", True), ("tiny", False)):
+        assert run(["import", str(config), "--name", name, "-o", str(tmp_path / "mine")]) == 0
+        assert ("in place of the shipped model" in capsys.readouterr().err) is told
+
+
 def test_nothing_is_overwritten_unasked(capsys: pytest.CaptureFixture[str], config: Path, tmp_path: Path) -> None:
     target = tmp_path / "other.yaml"
     target.write_text("mine", encoding="utf-8")

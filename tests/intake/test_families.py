@@ -17,6 +17,7 @@ from sizing.intake.huggingface import import_tree
 from sizing.pool.storage import IdealStorage
 from sizing.sequence.model import ModelShape
 from sizing.sequence.sharding import WHOLE
+from sizing.units.errors import BadInput
 
 BF16 = IdealStorage(Fraction(16))
 CASES: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("family_cases.json").read_text("utf-8"))
@@ -295,3 +296,114 @@ def test_zamba_counts_a_shared_block_once_and_its_caches_each() -> None:
     assert model.bytes_per_token(WHOLE, BF16) == 2 * 2 * 4 * 32 * 2  # two uses, heads of 2 x 64 / 4
     assert model.constant_bytes(1) == 4 * (3 * (128 + 2 * 2 * 8) + 128 * 8) * 2
     assert model.active_parameters > model.parameters
+
+
+EXPERT = 3 * 64 * 32
+EXPERTS = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
+
+
+def test_arctic_has_an_mlp_as_wide_as_the_model_beside_every_second_layer_s_experts() -> None:
+    model = shape(model_type="arctic", num_local_experts=8, num_experts_per_tok=2)
+    sparse = 8 * MLP + 64 * 8 + 3 * 64 * 64 + 64
+    assert model.parameters == 4 * (ATTENTION + 128) + 2 * MLP + 2 * sparse + OUTER
+
+
+def test_grok_has_four_norms_and_in_its_second_version_an_mlp_beside_narrower_experts() -> None:
+    first = shape(model_type="grok-1", num_experts=8, num_experts_per_tok=2)
+    assert first.parameters == 4 * (ATTENTION + 256 + 8 * MLP + 64 * 8) + OUTER - 128 * 64
+    second = shape(
+        architectures=["Grok1ForCausalLM"], model_type="git", residual_moe=True, sliding_window_size=-1, **EXPERTS
+    )
+    assert second.parameters == 4 * (ATTENTION + 256 + 8 * EXPERT + 64 * 8 + MLP) + OUTER
+    assert second.window_bytes(WHOLE, BF16) == 0
+
+
+def test_step3_keeps_one_head_and_cuts_queries_from_a_shared_width() -> None:
+    model = shape(
+        model_type="step3_text",
+        head_dim=HEAD,
+        share_q_dim=24,
+        moe_layers_enum="1, 3",
+        moe_num_experts=8,
+        moe_top_k=2,
+        moe_intermediate_size=32,
+        share_expert_dim=48,
+    )
+    attention = 64 * (24 + 2 * HEAD) + 24 * 4 * HEAD + 4 * HEAD * 64 + 24
+    sparse = 8 * EXPERT + 3 * 64 * 48 + 64 * 8
+    assert model.parameters == 4 * (attention + 128) + 2 * MLP + 2 * sparse + OUTER
+    assert model.bytes_per_token(WHOLE, BF16) == 4 * 2 * HEAD * 2
+
+
+def test_ling_2_5_keeps_states_in_groups_and_latents_at_their_ends() -> None:
+    config = {
+        **SMALL,
+        **EXPERTS,
+        "architectures": ["BailingMoeV2_5ForCausalLM"],
+        "head_dim": HEAD,
+        "group_norm_size": 4,
+        "layer_group_size": 2,
+        "kv_lora_rank": 16,
+        "q_lora_rank": 24,
+        "qk_nope_head_dim": 8,
+        "qk_rope_head_dim": 4,
+        "v_head_dim": 8,
+        "use_qk_norm": True,
+        "num_shared_experts": 1,
+        "moe_router_enable_expert_bias": True,
+        "first_k_dense_replace": 1,
+        "num_nextn_predict_layers": 1,
+    }
+    model = import_tree(config).shape
+    lightning = 5 * 64 * 4 * HEAD + 4 * HEAD + 2 * HEAD
+    latent = 64 * 24 + 24 + 24 * 4 * 12 + 64 * 20 + 16 + 16 * 4 * 16 + 32 * 64
+    sparse = 9 * EXPERT + 64 * 8 + 8
+    assert model.parameters == 2 * (lightning + latent) + MLP + 3 * sparse + 4 * 128 + OUTER
+    assert model.bytes_per_token(WHOLE, BF16) == 2 * 20 * 2
+    assert model.constant_bytes(1) == 2 * 4 * HEAD * HEAD * 2
+    assert model.mtp_parameters == latent + sparse + 128 + 2 * 64 * 64 + 3 * 64
+
+
+def test_ring_linear_attends_over_heads_where_it_has_no_latent() -> None:
+    model = shape(
+        model_type="bailing_moe_linear",
+        head_dim=HEAD,
+        group_norm_size=4,
+        layer_group_size=4,
+        num_shared_experts=1,
+        **EXPERTS,
+    )
+    assert model.bytes_per_token(WHOLE, BF16) == 2 * 2 * HEAD * 2
+
+
+def test_ernie_for_images_gives_its_pairs_as_lists_or_as_one_number() -> None:
+    lists = {
+        "moe_num_experts": [8, 8],
+        "moe_intermediate_size": [32, 16],
+        "moe_layer_start_index": [1, 1],
+        "moe_layer_end_index": [4, 2],
+        "moe_k": 2,
+        "moe_num_shared_experts": 2,
+    }
+    model = shape(model_type="ernie4_5_moe_vl", head_dim=HEAD, **lists)
+    text, images = 8 * EXPERT + 64 * 8 + 8, 8 * 3 * 64 * 16 + 64 * 8 + 8
+    sparse = text + images + 3 * 64 * 2 * 32
+    assert model.parameters == 4 * (ATTENTION + 128) + MLP + 3 * sparse + OUTER - 128 * 64
+    assert model.active_parameters == model.parameters - 3 * (6 * EXPERT + images)
+    with pytest.raises(BadInput, match="no pair of sizes"):
+        shape(model_type="ernie4_5_moe_vl", **{**lists, "moe_num_experts": [8]})
+
+
+@pytest.mark.parametrize(("version", "rule"), [(2.5, "llama"), (2.6, "qwen2"), ("4.5", "qwen3")])
+def test_minicpm_v_says_by_its_version_which_language_model_it_has(version: Any, rule: str) -> None:
+    found, expected = (
+        shape(model_type="minicpmv", version=version, head_dim=HEAD),
+        shape(model_type=rule, head_dim=HEAD),
+    )
+    assert found.blocks == expected.blocks
+
+
+@pytest.mark.parametrize("version", [None, 9, [2.6]])
+def test_an_unknown_version_is_refused(version: Any) -> None:
+    with pytest.raises(BadInput, match="version"):
+        shape(model_type="minicpmv", version=version)

@@ -10,6 +10,7 @@ import pytest
 from sizing.intake.huggingface import UNSTATED_LIMIT, import_config, import_tree
 from sizing.pool.storage import IdealStorage
 from sizing.sequence.sharding import WHOLE
+from sizing.units.errors import BadInput
 
 BF16 = IdealStorage(Fraction(16))
 LLAMA = {
@@ -154,3 +155,35 @@ def test_encoders_are_in_the_checkpoint_alone() -> None:
     expected = 97 * 32 + 9 * 32 + 2 * layer + (merge + 2 * 32) + (merge + 2 * 128)
     assert sum(tensors.total for tensors in found.encoders) == expected
     assert found.parameters == import_tree(text).shape.parameters
+
+
+@pytest.mark.parametrize(
+    ("more", "limit"),
+    [
+        ({"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 256}}, 1024),
+        ({"rope_scaling": {"type": "yarn", "factor": 0.5, "original_max_position_embeddings": 256}}, 256),
+        ({"rope_parameters": {"rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 1000}}, 2000),
+        ({"rope_scaling": {"rope_type": "yarn", "factor": float("inf")}}, 256),
+        ({"rope_scaling": {"rope_type": "linear", "factor": 4.0}}, 256),
+        ({"rope_scaling": "yarn"}, 256),
+        ({"model_max_length": 4096}, 4096),
+    ],
+)
+def test_the_longest_context_is_what_engines_take(more: dict[str, Any], limit: int) -> None:
+    assert import_tree({**LLAMA, **more}).shape.context_limit == limit
+
+
+def test_flags_for_tied_embeddings_that_differ_are_told() -> None:
+    wrapper = {
+        "model_type": "llava",
+        "tie_word_embeddings": True,
+        "text_config": {**LLAMA, "tie_word_embeddings": False},
+    }
+    found = import_tree(wrapper)
+    assert not found.shape.tied_embeddings
+    assert any("false for the language model and true around it" in note for note in found.provenance.notes)
+
+
+def test_a_thousand_drafts_are_none() -> None:
+    with pytest.raises(BadInput, match="no number of layers"):
+        import_tree({**LLAMA, "model_type": "mimo", "num_nextn_predict_layers": 10**9})

@@ -178,6 +178,31 @@ def test_a_cache_that_the_checkpoint_asks_for_is_told_and_changes_nothing() -> N
     assert read(DENSE, FP8_BLOCK).provenance.kv_precision is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "bits_of_mlps"),
+    [
+        ("int4_weight_only", "int4", Fraction(17, 4)),
+        ({"default": {"_type": "Int4WeightOnlyConfig", "_data": {"group_size": 64}}}, "int4", Fraction(9, 2)),
+        ({"default": {"_type": "Float8WeightOnlyConfig", "_data": {}}}, "fp8", Fraction(8)),
+        ("int8_weight_only", "int8", Fraction(8)),
+        ({"default": {"_type": "MagicConfig"}}, "bf16", Fraction(16)),
+        (None, "bf16", Fraction(16)),
+    ],
+)
+def test_torchao_names_its_type_in_two_ways(kind: Any, name: str, bits_of_mlps: Fraction) -> None:
+    model = read(DENSE, {"quant_method": "torchao", "quant_type": kind}).shape
+    assert model.native_weights == name
+    assert bits(model)[Role.FEED_FORWARD] == bits_of_mlps
+
+
+def test_layers_that_amd_ignores_stay_in_16_bits() -> None:
+    block = {"quant_method": "fp8", "ignored_layers": ["lm_head", "*.self_attn.*"], "kv_cache_scheme": "static"}
+    found = read(DENSE, block)
+    assert bits(found.shape)[Role.ATTENTION] == 16
+    assert bits(found.shape)[Role.FEED_FORWARD] == 8
+    assert found.provenance.kv_precision == "fp8"
+
+
 def test_an_unknown_method_is_told_and_counted_in_16_bits() -> None:
     found = read(DENSE, {"quant_method": "magic"})
     assert found.shape.native_weights == "bf16"

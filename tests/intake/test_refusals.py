@@ -230,3 +230,31 @@ def test_a_spoiled_file_is_read_or_refused_and_never_free(case: str, data: st.Da
     assert model.sequence_bytes(1, WHOLE, BF16) > 0
     assert model.active_parameters > 0
     assert checkpoint_bytes(model) > 0
+
+
+@pytest.mark.parametrize(
+    ("tree", "why"),
+    [
+        ({"_class_name": "FluxTransformer2DModel", "_diffusers_version": "0.30"}, "makes pictures"),
+        (
+            {**LLAMA, "model_type": "new_speech", "architectures": None, "is_encoder_decoder": True},
+            "encoder and a decoder",
+        ),
+        ({**LLAMA, "model_type": "whisper", "architectures": None}, "encoder and a decoder"),
+        ({"model_type": "clip", "text_config": {}, "vision_config": {}}, "is an encoder"),
+        ({**LLAMA, "use_bidirectional_attention": True}, "is an encoder"),
+    ],
+)
+def test_what_is_no_decoder_is_refused_with_the_reason(tree: dict[str, Any], why: str) -> None:
+    assert any(why in problem.what for problem in problems(tree))
+
+
+def test_layers_are_numbers_between_commas() -> None:
+    tree = {**LLAMA, "model_type": "step3p5", "architectures": None, "moe_layers_enum": "1,two"}
+    assert "moe_layers_enum" in {problem.path for problem in problems(tree)}
+
+
+def test_a_shape_of_blocks_has_two_sides() -> None:
+    for shape in ([0, 0], [128], "128", [128, 0.5]):
+        tree = {**LLAMA, "quantization_config": {"quant_method": "fp8", "weight_block_size": shape}}
+        assert only(tree).path == "quantization_config.weight_block_size"

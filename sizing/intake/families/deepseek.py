@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from sizing.intake.configuration import Configuration
-from sizing.intake.families.dense import LLAMA
+from sizing.intake.families.dense import LLAMA, Style
 from sizing.intake.families.mixture import (
     Expertise,
     Which,
@@ -84,7 +84,7 @@ def _no_layers(_config: Configuration, _layers: int) -> frozenset[int]:
 def _latent_model(config: Configuration, expertise: Expertise, mtp_repeats: bool, which: Which = from_first) -> Parts:
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     attention = LatentAttention(**latent_fields(config))
-    inner = feed_forwards(config, layers, expertise, which if has_experts(config) else _no_layers)
+    inner = feed_forwards(config, layers, expertise, which if has_experts(config) else _no_layers, Style())
     found = [Layer(attention, width) for width in inner]
     count = mtp_count(config)
     return model(config, found, mtp=found[-1:] * count, mtp_extra=mtp_outer(config, hidden, mtp_repeats) * count)
@@ -101,7 +101,7 @@ def sparse(mtp_repeats: bool) -> Family:
         }
         owner = SparseLatentAttention(**fields)
         reader = SparseLatentAttention(indexer=False, **fields)
-        inner = feed_forwards(config, layers, counted_shared, from_first)
+        inner = feed_forwards(config, layers, counted_shared, from_first, Style())
         owns = index_owners(config, layers)
         found = [Layer(owner if own else reader, width) for own, width in zip(owns, inner, strict=True)]
         count = mtp_count(config)
@@ -200,7 +200,7 @@ def deepseek_v4(config: Configuration) -> Parts:
     streams = config.count("hc_mult")
     connections = (copied(Role.SMALL, 2 * (streams * (streams + 2) * (streams * hidden + 1) + 3)),)
     named = config.types(layers, "mlp_layer_types", HASHED)
-    hashed = config.count_or(0, "num_hash_layers") if named is None else named.count("hash")
+    hashed = config.count_or(3, "num_hash_layers") if named is None else named.count("hash")
     width = config.count("moe_intermediate_size")
     shared = width * config.count_or(0, "n_shared_experts")
     by_hash = experts(config, shared_intermediate=shared)

@@ -24,6 +24,7 @@ from sizing.intake.families.pieces import (
     model,
     overrides,
     recut,
+    tied,
     window_of,
     windows,
 )
@@ -269,7 +270,8 @@ def opt(config: Configuration) -> Parts:
         mlp(config.count("ffn_dim"), gated=False, bias=bias),
         norms=2 * affine,
     )
-    narrower = config.count("vocab_size") * (width - hidden) + 2 * width * hidden * (width != hidden)
+    tables = 1 if tied(config, True) else 2
+    narrower = tables * config.count("vocab_size") * (width - hidden) + 2 * width * hidden * (width != hidden)
     last = config.flag("do_layer_norm_before", True) and not config.flag("_remove_final_layer_norm")
     return model(
         config,
@@ -343,29 +345,21 @@ def chatglm(config: Configuration) -> Parts:
 
 
 def qwen1(config: Configuration) -> Parts:
-    """Qwen of remote code: `intermediate_size` counts gate and up together; bias on q, k and v."""
-    hidden, layers = config.count(*HIDDEN), config.layer_count()
-    cut = heads(config, hidden)
-    both = config.count("intermediate_size")
-    layer = Layer(attention(None, cut, qkv_bias=True), mlp(both // 2))
-    return model(config, [layer] * layers)
+    """Qwen of remote code: bias on q, k and v."""
+    return _halved(config, qkv_bias=True)
 
 
 def molmo(config: Configuration) -> Parts:
-    """Molmo's decoder: `intermediate_size` counts gate and up together; its vocabulary is `embedding_size`."""
+    """Molmo's decoder, whose vocabulary is `embedding_size`; norms over all heads where the file asks for them."""
+    return _halved(config, config.flag("qkv_bias"), config.flag("attention_layer_norm"))
+
+
+def _halved(config: Configuration, qkv_bias: bool, norm: bool = False) -> Parts:
+    """A decoder whose `intermediate_size` counts gate and up together."""
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut = heads(config, hidden)
-    both = config.count("intermediate_size")
-    layer = Layer(
-        attention(
-            None,
-            cut,
-            qkv_bias=config.flag("qkv_bias"),
-            qk_norm=per_width(cut) * config.flag("attention_layer_norm"),
-        ),
-        mlp(both // 2),
-    )
-    return model(config, [layer] * layers)
+    mixer = attention(None, cut, qkv_bias=qkv_bias, qk_norm=per_width(cut) * norm)
+    return model(config, [Layer(mixer, mlp(config.count("intermediate_size") // 2))] * layers)
 
 
 def phi_msft(config: Configuration) -> Parts:

@@ -1,12 +1,33 @@
-"""Linear attention and short convolutions beside attention: MiniMax-M1, Kimi-Linear and K3, LFM2, OLMo hybrid."""
+"""Linear attention and short convolutions beside attention: MiniMax-M1, Kimi-Linear and K3, Ling and Ring, LFM2, OLMo
+hybrid."""
 
-from sizing.intake.configuration import Configuration
+from sizing.intake.configuration import ABSENT, Configuration
 from sizing.intake.families.deepseek import latent_fields
-from sizing.intake.families.mixture import counted_shared, feed_forwards, from_first, full_width_experts
-from sizing.intake.families.pieces import HIDDEN, attention, experts, has_experts, heads, layer_types, mlp, model
+from sizing.intake.families.mixture import (
+    all_but_first,
+    counted_shared,
+    feed_forwards,
+    from_first,
+    full_width_experts,
+    mtp_outer,
+)
+from sizing.intake.families.pieces import (
+    HEADS,
+    HIDDEN,
+    attention,
+    experts,
+    has_experts,
+    heads,
+    layer_types,
+    mlp,
+    model,
+    mtp_count,
+)
 from sizing.intake.families.qwen import LINEAR, delta_net
 from sizing.intake.families.qwen import TYPES as DELTA_TYPES
+from sizing.intake.families.special import bailing_attention, bailing_experts
 from sizing.intake.parts import Layer, Parts
+from sizing.sequence.attention import AttentionKind
 from sizing.sequence.feed_forward import FeedForward
 from sizing.sequence.heads import FullAttention
 from sizing.sequence.latent import LatentAttention
@@ -50,7 +71,7 @@ def kimi_linear(config: Configuration) -> Parts:
         full_rank_gate=linear.flag("use_full_rank_gate"),
     )
     residual = config.has("attn_res_block_size")
-    inner = feed_forwards(config, layers, _kimi_experts, from_first)
+    inner = feed_forwards(config, layers, _kimi_experts, all_but_first)
     extra = (copied(Role.SMALL, 4 * hidden),) if residual else ()
     found = [Layer(full if index in full_at else state, width, extra=extra) for index, width in enumerate(inner)]
     return model(config, found, extra=(copied(Role.SMALL, 2 * hidden),) if residual else ())
@@ -83,6 +104,47 @@ def _kimi_experts(config: Configuration) -> FeedForward:
         router_bias=True,
         latent=latent,
         latent_norm=config.flag("latent_moe_use_norm"),
+    )
+
+
+def bailing_hybrid(config: Configuration) -> Parts:
+    """Ling and Ring whose layers attend in groups: the last of `layer_group_size` looks at all tokens, the others keep
+    a state.
+
+    With `group_norm_size` the states are lightning attention (2.5, 2.6 and the `linear` models), without KDA (3.0,
+    whose gates have full rank). Attention is latent where there is a `kv_lora_rank`, else over heads; in 3.0 it has a
+    gate per head (vLLM 0.32.0 `bailing_moe_linear`, transformers 5.24 `bailing_hybrid`).
+    """
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    lightning = config.has("group_norm_size")
+    query = config.count(*HEADS)
+    if config.has("kv_lora_rank"):
+        fields = latent_fields(config)
+        full: AttentionKind = LatentAttention(gate_width=0 if lightning else query, **fields)
+    else:
+        full = bailing_attention(config, hidden)
+    dim = config.count("linear_head_dim", "head_dim")
+    state: AttentionKind = (
+        LightningAttention(heads=query, head_dim=dim, qk_norm=2 * dim * config.flag("use_qk_norm", True))
+        if lightning
+        else KimiDeltaAttention(
+            heads=config.count_or(query, "linear_num_heads", least=1),
+            head_dim=dim,
+            conv_kernel=config.count_or(4, "short_conv_kernel_size", "linear_conv_kernel_dim", least=1),
+            full_rank_gate=True,
+            full_rank_decay=True,
+        )
+    )
+    group = config.count("layer_group_size")
+    types = layer_types(config, layers, lambda layer: LINEAR if (layer + 1) % group else "full", DELTA_TYPES)
+    inner = feed_forwards(config, layers, bailing_experts if lightning else counted_shared, from_first)
+    found = [Layer(state if name == LINEAR else full, width) for name, width in zip(types, inner, strict=True)]
+    count = mtp_count(config)
+    return model(
+        config,
+        found,
+        mtp=[Layer(full, inner[-1])] * count,
+        mtp_extra=mtp_outer(config, hidden, False) * count,
     )
 
 
@@ -124,7 +186,10 @@ def lfm2_width(config: Configuration) -> int:
         return width
     width = 2 * width // 3
     factor = config.raw("block_ffn_dim_multiplier")
-    if isinstance(factor, int | float) and not isinstance(factor, bool):
+    if factor is not ABSENT:
+        if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < 1000:
+            config.refuse("is no factor", "block_ffn_dim_multiplier", factor, "a positive number")
+            return width
         width = int(factor * width)
     multiple = config.count_or(256, "block_multiple_of", least=1)
     return -(-width // multiple) * multiple

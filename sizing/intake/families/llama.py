@@ -53,7 +53,7 @@ def llama4(config: Configuration) -> Parts:
 def mllama(config: Configuration) -> Parts:
     """Llama 3.2 Vision: `cross_attention_layers` attend to image tokens, cached once (vLLM `CrossAttentionSpec`).
 
-    The eight rows of the embedding for images belong to the vision part, which is not counted.
+    The eight rows of the embedding that stand for images are counted with the encoder.
     """
     hidden, layers = config.count(*HIDDEN), config.layer_count()
     cut = heads(config, hidden)

@@ -206,9 +206,7 @@ def _nemotron_layer(config: Configuration, hidden: int, name: str) -> Layer:
     if name == "mamba":
         return Layer(_nemotron_state(config), norms=1)
     if name == "attention":
-        cut, bias = heads(config, hidden), config.flag("attention_bias")
-        kind = attention(None, cut, qkv_bias=bias, output_bias=bias)
-        return Layer(kind, norms=1)
+        return Layer(attention(None, heads(config, hidden)), norms=1)
     return Layer(NoAttention(), _nemotron_inner(config, name), norms=1)
 
 
@@ -253,9 +251,12 @@ def zamba2(config: Configuration) -> Parts:
     check_heads(config, cut.query, cut.kv)
     inner = config.count_or(2, "mamba_expand", least=1) * hidden
     count = config.count_or(8, "n_mamba_heads", least=1)
+    head_dim = config.count_or(max(1, inner // count), "mamba_headdim", least=1)
+    if count * head_dim != inner:
+        config.contradict(f"{count} heads of {head_dim} are not the {inner} channels of the layer", "n_mamba_heads")
     state = Mamba2(
         heads=count,
-        head_dim=config.optional("mamba_headdim") or max(1, inner // count),
+        head_dim=head_dim,
         state=config.count_or(64, "mamba_d_state", least=1),
         groups=config.count_or(1, "mamba_ngroups", least=1),
         conv_kernel=config.count_or(4, "mamba_d_conv", least=1),

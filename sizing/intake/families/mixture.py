@@ -79,7 +79,8 @@ def feed_forwards(
     """The feed-forward of every layer: experts where `which` says so, else an MLP of the style."""
     sparse = which(config, layers)
     routed = expertise(config) if sparse else None
-    dense = mlp(config.count(*INTERMEDIATE), style.gated, style.mlp_bias(config)) if len(sparse) < layers else None
+    width = config.count("prefix_dense_intermediate_size", *INTERMEDIATE) if len(sparse) < layers else None
+    dense = None if width is None else mlp(width, style.gated, style.mlp_bias(config))
     chosen = (routed if layer in sparse else dense for layer in range(layers))
     return [inner for inner in chosen if inner is not None]
 
@@ -131,6 +132,26 @@ def plain_experts(config: Configuration) -> FeedForward:
 def full_width_experts(config: Configuration) -> FeedForward:
     """The same of the width that the file gives for MLPs (Mixtral, OLMoE, GraniteMoE)."""
     return experts(config, intermediate=config.count("intermediate_size"))
+
+
+def full_width_shared(config: Configuration) -> FeedForward:
+    """Experts of that width, and so are the shared ones (Aria)."""
+    width = config.count("intermediate_size")
+    return experts(config, intermediate=width, shared_intermediate=width * config.count_or(2, "moe_num_shared_experts"))
+
+
+def averaged_shared(config: Configuration) -> FeedForward:
+    """The same under another name (Cohere MoE)."""
+    width = config.count("intermediate_size")
+    return experts(config, intermediate=width, shared_intermediate=shared_width(config, width))
+
+
+def grok_experts(config: Configuration) -> FeedForward:
+    """Experts of the full width (Grok-1), or with `residual_moe` narrower ones beside an MLP (Grok-2)."""
+    width = config.count("intermediate_size")
+    if not config.flag("residual_moe"):
+        return experts(config, intermediate=width)
+    return experts(config, intermediate=config.count("moe_intermediate_size"), dense_intermediate=width)
 
 
 def biased_experts(config: Configuration) -> FeedForward:
@@ -206,6 +227,58 @@ def dbrx(config: Configuration) -> Parts:
     )
     layer = Layer(attention(None, cut), routed)
     return model(config, [layer] * layers, hidden=hidden)
+
+
+def arctic(config: Configuration) -> Parts:
+    """Snowflake Arctic: experts every `moe_layer_frequency`-th layer, beside an MLP as wide as the model behind a norm
+    of its own (vLLM 0.10 `models/arctic.py`)."""
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    cut, width = heads(config, hidden), config.count("intermediate_size")
+    step, beside = config.count_or(2, "moe_layer_frequency", least=1), config.flag("use_residual", True)
+    routed = experts(config, intermediate=width, dense_intermediate=hidden * beside)
+    sparse = Layer(attention(None, cut), routed, norms=2 + beside)
+    dense = Layer(attention(None, cut), mlp(width))
+    return model(config, [dense if (layer + 1) % step else sparse for layer in range(layers)])
+
+
+def ernie_vision(config: Configuration) -> Parts:
+    """ERNIE 4.5 VL: one set of experts for text and one for images, each with its router; text uses the first alone.
+
+    Files of remote code give both counts in lists, those of transformers one count for both; widths are always two.
+    """
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    cut, bias = heads(config, hidden), config.flag("use_bias")
+    of_text, of_images = _ernie_pair(config, "moe_num_experts")
+    width, image_width = _ernie_pair(config, "moe_intermediate_size")
+    shared = width * config.count_or(2, "moe_num_shared_experts")
+    routed = experts(config, experts=of_text, intermediate=width, shared_intermediate=shared, router_bias=True)
+    for_images = (
+        Tensors(Role.ROUTED_EXPERTS, 3 * hidden * image_width, of_images, active_experts=0),
+        Tensors(Role.ROUTER, (hidden + 1) * of_images, active_experts=0, most_shards=1),
+    )
+    named = config.types(layers, "mlp_layer_types", {"dense": "dense", "sparse": "sparse"})
+    if named is None:
+        first, last = _ernie_pair(config, "moe_layer_start_index", 1)[0], layers - 1
+        if config.has("moe_layer_end_index"):
+            last = min(last, _ernie_pair(config, "moe_layer_end_index")[0])
+        named = ["sparse" if first <= layer <= last else "dense" for layer in range(layers)]
+    mixer = attention(None, cut, qkv_bias=bias, output_bias=bias)
+    dense = Layer(mixer, mlp(config.count("intermediate_size"), bias=bias))
+    sparse = Layer(mixer, routed, extra=for_images)
+    note = "The experts for images are counted in the weights; no token of text uses them."
+    found = [sparse if name == "sparse" else dense for name in named]
+    return model(config, found, tied_by_default=True, notes=(note,))
+
+
+def _ernie_pair(config: Configuration, key: str, default: int | None = None) -> tuple[int, int]:
+    """(text, images) of a key that may be one number for both."""
+    if isinstance(config.raw(key), list):
+        found = config.counts(key) or [1]
+        if len(found) != 2 or min(found) < 1:
+            config.refuse("is no pair of sizes", key, config.raw(key), "one for text and one for images")
+        return max(1, found[0]), max(1, found[-1])
+    both = config.count(key) if default is None else config.count_or(default, key)
+    return both, both
 
 
 def hunyuan(config: Configuration) -> Parts:

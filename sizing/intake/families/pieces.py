@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sizing.intake.configuration import ABSENT, Configuration
+from sizing.intake.configuration import ABSENT, LARGEST, MOST_LAYERS, Configuration
 from sizing.intake.parts import Layer, Parts
 from sizing.sequence.feed_forward import Experts, FeedForward, GatedMlp, PlainMlp
 from sizing.sequence.heads import FullAttention, SlidingAttention
@@ -19,13 +19,14 @@ HEAD_DIM = ("head_dim", "hidden_size_per_head", "kv_channels", "attention_head_d
 HIDDEN = ("hidden_size", "d_model", "n_embd")
 INTERMEDIATE = ("intermediate_size", "ffn_hidden_size", "ffn_dim", "n_inner")
 VOCABULARY = ("vocab_size", "padded_vocab_size")
+ROPE = ("rope_scaling", "rope_parameters")
 LIMIT = (
     "max_position_embeddings",
+    "max_position_embedding",
     "max_seq_len",
     "max_sequence_length",
     "n_positions",
     "seq_length",
-    "model_max_length",
     "context_length",
 )
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
@@ -139,8 +140,9 @@ def always(name: str) -> TypeRule:
 
 
 def window_of(config: Configuration) -> int | None:
-    """The window in tokens; None where it is off (absent, null or 0)."""
-    return config.count_or(0, "sliding_window", "sliding_window_size") or None
+    """The window in tokens; None where it is off (absent, null, 0 or -1)."""
+    keys = ("sliding_window", "sliding_window_size")
+    return None if config.raw(*keys) == -1 else config.count_or(0, *keys) or None
 
 
 def windows(config: Configuration, types: Sequence[str]) -> list[int | None]:
@@ -198,8 +200,23 @@ def tied(config: Configuration, default: bool = False) -> bool:
 
 
 def limit(config: Configuration) -> int | None:
-    """The longest sequence that the file states; None where it states none."""
-    return config.optional(*LIMIT)
+    """The longest sequence that the file states; None where it states none.
+
+    `model_max_length` goes before the length of the rotary table (Command R). YaRN stretches the length that it was
+    trained from (vLLM 0.32.0 `config/model.py:_get_and_verify_max_len`).
+    """
+    stated = config.optional("model_max_length") or config.optional(*LIMIT)
+    rope = next((found for key in ROPE if isinstance(found := config.raw(key), dict)), {})
+    if rope.get("rope_type", rope.get("type")) != "yarn":
+        return stated
+    stretched = _positive(rope.get("factor")) * _positive(rope.get("original_max_position_embeddings"))
+    return max(stated or 0, min(LARGEST, int(stretched))) or None
+
+
+def _positive(value: Any) -> float:
+    """A number that may stretch a context; 0 for anything else."""
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= LARGEST
+    return value if usable else 0
 
 
 def model(
@@ -234,6 +251,11 @@ def head_bias(config: Configuration) -> Tensors:
     return Tensors(Role.SMALL, config.count(*VOCABULARY))
 
 
-def mtp_count(config: Configuration) -> int:
+def mtp_count(config: Configuration, default: int = 0) -> int:
     """Layers for multi-token prediction that the checkpoint brings."""
-    return config.count_or(0, "num_nextn_predict_layers", "mtp_num_hidden_layers")
+    keys = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
+    count = config.count_or(default, *keys)
+    if count > MOST_LAYERS:
+        config.refuse("is no number of layers", keys[0], count, f"at most {MOST_LAYERS:,}")
+        return default
+    return count

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from sizing.intake.configuration import Configuration
 from sizing.intake.families.mixture import by_step, feed_forwards, gated_shared, mtp_outer
-from sizing.intake.families.pieces import HIDDEN, heads, layer_types, model
+from sizing.intake.families.pieces import HIDDEN, heads, layer_types, model, mtp_count
 from sizing.intake.parts import Layer, Parts
 from sizing.sequence.heads import FullAttention
 from sizing.sequence.recurrent import GatedDeltaNet
+from sizing.sequence.tensors import Role, copied
 
 LINEAR = "linear"
 FULL = "full"
@@ -65,11 +66,15 @@ def _hybrid(config: Configuration, bits: int, mtp_by_default: int) -> Parts:
     )
     inner = feed_forwards(config, layers, gated_shared, by_step)
     linear = delta_net(config, bits)
-    found = [Layer(full if name == FULL else linear, width) for name, width in zip(types, inner, strict=True)]
-    count = config.count_or(mtp_by_default, "num_nextn_predict_layers", "mtp_num_hidden_layers")
+    gate_bias = (copied(Role.SMALL, full.gate_width),) if bias else ()
+    found = [
+        Layer(full, width, extra=gate_bias) if name == FULL else Layer(linear, width)
+        for name, width in zip(types, inner, strict=True)
+    ]
+    count = mtp_count(config, mtp_by_default)
     return model(
         config,
         found,
-        mtp=[replace(found[-1], attention=full)] * count,
+        mtp=[replace(found[-1], attention=full, extra=gate_bias)] * count,
         mtp_extra=mtp_outer(config, hidden, False) * count,
     )

@@ -1,10 +1,12 @@
-"""Families with a rule of their own: gpt-oss, MiniMax-M3, MiMo, Step 3.5 and 3.7."""
+"""Families with a rule of their own: gpt-oss, MiniMax-M3, MiMo, Step 3 to 3.7, Bailing, Laguna."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from sizing.intake.configuration import Configuration
+from sizing.intake.configuration import ABSENT, MOST_LAYERS, Configuration
 from sizing.intake.families.dense import slides_late, slides_on_even
 from sizing.intake.families.mixture import (
+    all_but_first,
     by_step,
     counted_shared,
     feed_forwards,
@@ -27,16 +29,36 @@ from sizing.intake.families.pieces import (
     mlp,
     model,
     mtp_count,
+    shared_width,
     window_of,
     windows,
 )
-from sizing.intake.parts import Layer, Parts
+from sizing.intake.parts import Family, Layer, Parts
 from sizing.sequence.feed_forward import FeedForward
 from sizing.sequence.heads import FullAttention, IndexedAttention
+from sizing.sequence.tensors import Role, Tensors, copied
 
 INDEXED = "indexed"
 M3_TYPES = {"full_attention": FULL, "minimax_m3_sparse": INDEXED, "indexed_attention": INDEXED}
 SPARSE_KEYS = ("sparse_num_index_heads", "sparse_index_dim")
+
+
+def by_version(families: Mapping[str, Family]) -> Family:
+    """The family that the key `version` names (MiniCPM-V and MiniCPM-o, whose language models differ)."""
+
+    def family(config: Configuration) -> Parts:
+        version = config.raw("version")
+        found = families.get(str(version))
+        if found is None:
+            accepted = f"one of {', '.join(families)}"
+            if version is ABSENT:
+                config.refuse("is missing, and says which language model it has", "version", accepted=accepted)
+            else:
+                config.refuse("is no version with a rule here", "version", version, accepted)
+            return model(config, [])
+        return found(config)
+
+    return family
 
 
 def gpt_oss(config: Configuration) -> Parts:
@@ -156,6 +178,44 @@ def _indexed_layers(config: Configuration, layers: int) -> list[int]:
     return [int(name == INDEXED) for name in config.types(layers, "layer_types", M3_TYPES) or [FULL] * layers]
 
 
+def step3(config: Configuration) -> Parts:
+    """Step3: one KV head; queries pass a norm and a matrix of their own from `share_q_dim` (vLLM 0.32.0 `step3_text`).
+
+    Experts are in the layers that `moe_layers_enum` names, all but the first by default, beside a shared expert.
+    """
+    hidden, layers = config.count(*HIDDEN), config.layer_count()
+    query, dim = config.count(*HEADS), config.count_or(256, "head_dim", least=1)
+    low = config.count_or(dim, "share_q_dim", least=1)
+    mixer = FullAttention(query_heads=query, kv_heads=1, head_dim=dim, own_weights=False)
+    weights = (
+        copied(Role.ATTENTION, hidden * (low + 2 * dim)),
+        Tensors(Role.ATTENTION, (low + hidden) * query * dim, most_shards=query),
+        copied(Role.NORM, low),
+    )
+    routed = _enumerated(config, layers)
+    at = frozenset(range(1, layers)) if routed is None else routed
+    sparse = experts(config, shared_intermediate=config.count_or(0, "share_expert_dim"))
+    dense: FeedForward = mlp(config.count("intermediate_size")) if len(at) < layers else sparse
+    found = [Layer(mixer, sparse if layer in at else dense, extra=weights) for layer in range(layers)]
+    return model(config, found)
+
+
+def _enumerated(config: Configuration, layers: int) -> frozenset[int] | None:
+    """The layers that `moe_layers_enum` names, as text or as a list; None where it is absent."""
+    stated = config.raw("moe_layers_enum")
+    if isinstance(stated, list):
+        return config.indices("moe_layers_enum", layers)
+    named = config.text("moe_layers_enum")
+    if named is None:
+        return None
+    numbers = [part.strip() for part in named.split(",") if part.strip()]
+    wrong = [number for number in numbers if not number.isdecimal() or len(number) > len(str(MOST_LAYERS))]
+    if wrong:
+        config.refuse("names no layer", "moe_layers_enum", wrong[0], "numbers of layers between commas")
+        return None
+    return frozenset(number for number in map(int, numbers) if number < layers)
+
+
 def step3p5(config: Configuration) -> Parts:
     """Step 3.5 and 3.7: sliding layers may have heads of their own (`attention_other_setting`), a gate per head.
 
@@ -169,12 +229,8 @@ def step3p5(config: Configuration) -> Parts:
         config.refuse("is missing, and there is a window", "layer_types", accepted="a type for each layer")
     types = layer_types(config, layers, always(FULL))
     gated = config.flag("use_head_wise_attn_gate", True)
-    enumerated = config.text("moe_layers_enum") if isinstance(config.raw("moe_layers_enum"), str) else None
-    if enumerated is not None:
-        numbers = [int(part) for part in enumerated.split(",") if part.strip().isdigit()]
-        routed = frozenset(number for number in numbers if number < layers)
-    else:
-        routed = from_first(config, layers)
+    enumerated = _enumerated(config, layers)
+    routed = from_first(config, layers) if enumerated is None else enumerated
     shared = config.count_or(0, "share_expert_dim", "share_expert_dims")
     inner_sparse = experts(config, shared_intermediate=shared, router_bias=config.flag("use_moe_router_bias", True))
     inner_dense: FeedForward = mlp(config.count("intermediate_size")) if len(routed) < layers else inner_sparse
@@ -202,28 +258,33 @@ def bailing(config: Configuration) -> Parts:
     `moe_router_enable_expert_bias` corrects the router.
     """
     hidden, layers = config.count(*HIDDEN), config.layer_count()
+    inner = feed_forwards(config, layers, bailing_experts, from_first)
+    kind = bailing_attention(config, hidden)
+    found = [Layer(kind, width) for width in inner]
+    count = mtp_count(config)
+    return model(config, found, mtp=found[-1:] * count, mtp_extra=mtp_outer(config, hidden, False) * count)
+
+
+def bailing_attention(config: Configuration, hidden: int) -> FullAttention:
+    """Attention over heads as Ling and Ring have it."""
     cut = heads(config, hidden)
-    width = config.count("moe_intermediate_size")
-
-    def expertise(inner: Configuration) -> FeedForward:
-        shared = inner.count_or(width, "moe_shared_expert_intermediate_size", least=1)
-        return experts(
-            inner,
-            shared_intermediate=shared * inner.count_or(0, "num_shared_experts"),
-            router_bias=inner.flag("moe_router_enable_expert_bias"),
-        )
-
-    kind = attention(
+    return attention(
         None,
         cut,
         qk_norm=2 * cut.dim * config.flag("use_qk_norm"),
         qkv_bias=config.flag("use_qkv_bias"),
         output_bias=config.flag("use_bias"),
     )
-    inner = feed_forwards(config, layers, expertise, from_first)
-    found = [Layer(kind, width) for width in inner]
-    count = mtp_count(config)
-    return model(config, found, mtp=found[-1:] * count, mtp_extra=mtp_outer(config, hidden, False) * count)
+
+
+def bailing_experts(config: Configuration) -> FeedForward:
+    """Experts of Ling and Ring beside shared ones, corrected where the file says so."""
+    width = config.count_or(config.count("moe_intermediate_size"), "moe_shared_expert_intermediate_size", least=1)
+    return experts(
+        config,
+        shared_intermediate=shared_width(config, width),
+        router_bias=config.flag("moe_router_enable_expert_bias"),
+    )
 
 
 def laguna(config: Configuration) -> Parts:
@@ -251,4 +312,7 @@ def _laguna_experts(config: Configuration) -> FeedForward:
 
 
 def _laguna_layers(config: Configuration, layers: int) -> frozenset[int]:
-    return from_first(config, layers) if config.has("mlp_layer_types") else by_step(config, layers)
+    """By step where the file says so; else, unless it names them, all but the first."""
+    if config.has("mlp_only_layers", "decoder_sparse_step"):
+        return by_step(config, layers)
+    return all_but_first(config, layers)
