@@ -3,9 +3,10 @@
     python benchmarks/engine_logs.py [FOLDER] [--rows] [--write]
 
 FOLDER holds `engine_logs.json` and `configs/` (by default ../shared/data beside this checkout). For every row the
-memory of a token on one GPU and the tokens of the cache are predicted, from the model's shape, the GPU and the flags
-that the row states, by the profile of its version and by the arithmetic itself with a reserve of 10 %. `--rows` lists
-all rows, `--write` puts the tables into docs/engines.md.
+memory of a token on one GPU and the tokens of the cache are predicted by the profile of its version, and by the
+arithmetic itself with a reserve of 10 %: from the model's shape, the GPU and the flags that the row states, and from
+the memory that the row prints for the cache. `engine_log_facts.json` holds what a row leaves open and its source
+states, each with where it stands. `--rows` lists all rows, `--write` puts the tables into docs/engines.md.
 """
 
 import json
@@ -23,17 +24,19 @@ sys.path.insert(0, str(ROOT))
 
 from sizing.advice.calibrate import Setting, calibrate  # noqa: E402  the checkout goes first
 from sizing.catalog.catalog import Catalog  # noqa: E402
-from sizing.catalog.engines import profile_of  # noqa: E402
+from sizing.catalog.engines import is_for, profile_of  # noqa: E402
 from sizing.intake.huggingface import import_config, import_tree  # noqa: E402
 from sizing.intake.logs import EngineLog  # noqa: E402
 from sizing.plan.calibration import Calibration  # noqa: E402
-from sizing.pool.engines.profile import Start  # noqa: E402
+from sizing.pool.engines.profile import Memory, Start  # noqa: E402
 from sizing.pool.layout import layout_for  # noqa: E402
 from sizing.pool.precision import KvPrecision  # noqa: E402
 from sizing.sequence.model import ModelShape  # noqa: E402
 from sizing.sequence.weights import ALL, FORMATS, WeightFormat  # noqa: E402
 from sizing.units.amounts import GIB  # noqa: E402
+from sizing.units.errors import BadInput  # noqa: E402
 
+FACTS = ROOT / "benchmarks" / "engine_log_facts.json"
 FOLDER = ROOT.parent / "shared" / "data"
 DOCUMENT = ROOT / "docs" / "engines.md"
 MARKS = ("<!-- engine_logs -->", "<!-- /engine_logs -->")
@@ -81,6 +84,13 @@ TREES: Mapping[str, dict[str, Any]] = {  # shapes of models whose configuration 
     },
     "llama-2-7b": LLAMA | {"hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
                            "num_attention_heads": 32, "num_key_value_heads": 32},
+    "qwen2-vl-7b": {
+        "model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"], "hidden_size": 3584,
+        "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4,
+        "vocab_size": 152064, "max_position_embeddings": 32768, "tie_word_embeddings": False,
+        "vision_config": {"depth": 32, "embed_dim": 1280, "hidden_size": 3584, "in_chans": 3, "mlp_ratio": 4,
+                          "num_heads": 16, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2},
+    },
     "tinyllama-1.1b": LLAMA | {"hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 22,
                                "num_attention_heads": 32, "num_key_value_heads": 4},
     "qwen2.5-0.5b": {
@@ -132,62 +142,8 @@ MODELS: Sequence[
     (r"Phi-4", "microsoft__phi-4"),
     (r"TinyLlama", "tinyllama-1.1b"),
 )
-INFERRED = {  # rows that name no model; their notes infer its shape from the bytes of a token
-    "dsa-int8-sglang": "deepseek-ai__DeepSeek-V3.2",
-    "trt-dynamo-h100-8b": "llama-3.1-8b",
-    "trt-nemotron-12800": "llama-3.1-8b",
-    "v0-qwen7bvl-24gb": "Qwen__Qwen2-7B",
-}
-INFERRED_TP = {"codellama-34b-v0151": 2}  # its notes infer it from the bytes of a token
-INCONSISTENT = {  # rows whose memory and tokens are not of one GPU
-    "llmd-25": "the memory is the first stage's, the tokens the least of two stages",
-    "llmd-26": "the memory is the first stage's, the tokens the least of four stages",
-    "kimi-k3-tp8pp3": "the memory is marked as approximate and differs by stage (7, 8 or 9 layers of 24)",
-}
-CONTRADICTS = {  # rows whose own figures do not add up to their share of memory
-    "llmd-emp-gpt-oss-120b-tp1": "64.38 + 7.38 + 0.13 + 3.33 GiB are 95 % of 79.18 GiB, the row says 90 %",
-}
-UNDERDETERMINED = {  # rows that do not say what the tokens follow from
-    "kimi-k26-0": "a draft model of unstated size is loaded beside it",
-    "kimi-k26-1": "a draft model of unstated size is loaded beside it",
-    "kimi-k26-2": "a draft model of unstated size is loaded beside it",
-    "codellama-34b-v0151": "GPU and share are not stated",
-    "qwen25-14b-blis": "the GPU is not stated",
-    "dsv4-flash-h200-rl": "layout and share are not stated",
-    "dsv4-flash-tp8-b200": "the share is not stated, and the log gives sequences alone",
-    "dsa-int8-sglang": "GPU and model are not stated",
-    "v1-dsr1-distill-70b-tp8": "the GPU is not stated",
-    "v1-llama8b-r1distill-gb": "the GPU is not stated",
-    "tinyllama-101": "the GPU is not stated",
-    "qwen36-27b-awq-2x3090": "the share is not stated",
-    "qwen36-35b-a3b-5090": "the share is not stated",
-    "qwen36-35b-a3b-5090-b": "the share is not stated",
-    "trt-llama2-7b-a10": "TensorRT-LLM 0.5 has another backend than the profile",
-    "trt-qwen25-05b-a4000": "TensorRT-LLM of 2024 has another backend than the profile; the share is not stated",
-    "trt-dynamo-h100-8b": "the share is not stated",
-    "trt-nemotron-12800": "capped by configuration",
-    "v0-moe-wna16-3090": "the model is not stated",
-    "v0-qwen7bvl-24gb": "the model is not stated; its notes infer the language model, its encoder is not known",
-    "v0-llama2-7b-a100": "the build of a pull request of 2023, before the versions that a profile is for",
-    "v0-llama2-70b-a100-tp4": "the build of a pull request of 2023, before the versions that a profile is for",
-}
-VERSIONS = {  # of rows that state none, from what they do say
-    "llmd-emp": "0.11.0",  # the recipe's image
-    "minimax-m25": "0.15",  # the model is of February 2026
-    "kimi-linear": "0.11",  # the issue is of November 2025
-    "qwen36-27b-awq": "0.19",  # tokens are printed by blocks and groups
-    "kimi-k26": "0.20",  # community builds of April 2026
-    "kimi-k3": "0.25",  # nightly builds of July 2026
-    "v0-": "0.6",
-    "v1-": "0.9",
-}
 TOTAL_GIB = {  # what CUDA lets a process see, where a row does not print it
-    "RTX 3090": 23.58, "A100": 79.15,
-}  # fmt: skip
-DRIVER = {"RTX PRO 6000": "rtx-pro-6000", "H200": "h200", "L40S": "l40s", "B200": "b200", "MI355X": "mi355x"}
-FREE_GIB = {  # what SGLang found free, of rows that print it
-    "llama8b-h100-sglang-fa3": 63.48 + 15.11, "llama8b-mi300x-sglang": 176.33 + 15.0,
-    "llama8b-24gb-sglang": 7.37 + 15.02, "qwq32b-4xl4-sglang": 21.63, "qwen3-06b-mi355x-sglang": 287.26,
+    "RTX 3090": 23.58, "RTX 5090": 31.4, "A100": 79.15,
 }  # fmt: skip
 WEIGHTS = {
     "bfloat16": "bf16", "float16": "bf16", "compressed-tensors": "int8", "fp8": "int8", "gptq_marlin": "int4",
@@ -198,9 +154,10 @@ FP32 = WeightFormat("fp32", Fraction(32), ALL, "32 bits for every weight")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the logs, what it says of its start, and the profile of its version."""
+    """A row of the logs, what it and its source say of its start, and the profile of its version."""
 
     row: Mapping[str, Any]
+    facts: Mapping[str, Any]
     log: EngineLog
     setting: Setting
     profile: str
@@ -213,77 +170,92 @@ class Row:
     def engine(self) -> str:
         return str(self.row["engine"])
 
+    @property
+    def counts(self) -> bool:
+        """Whether it prints tokens or sequences."""
+        return self.log.tokens is not None or self.log.concurrency is not None
+
 
 class Logs:
-    """The rows with their shapes."""
+    """The rows with their shapes; `unknown` are the names of those whose model is not known."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.catalog = Catalog()
         self.rows: list[dict[str, Any]] = json.loads((folder / "engine_logs.json").read_text(encoding="utf-8"))
+        self.facts: dict[str, dict[str, Any]] = json.loads(FACTS.read_text(encoding="utf-8"))
+        self.unknown: list[str] = []
 
     def read(self) -> Iterator[Row]:
         """Every row whose model is known."""
+        self.unknown.clear()
         for row in self.rows:
-            model = self._model(row)
-            if model is not None:
-                yield self._row(row, model)
+            facts = self.facts.get(row["id"], {})
+            model = self._model(row, facts)
+            if model is None:
+                self.unknown.append(row["id"])
+            else:
+                yield self._row(row, facts, model)
 
-    def _model(self, row: Mapping[str, Any]) -> ModelShape | None:
-        name = INFERRED.get(row["id"])
-        if name is None:
-            name = next((shape for said, shape in MODELS if re.search(said, row.get("model") or "")), None)
-        if name is None:
-            return None
+    def _model(self, row: Mapping[str, Any], facts: Mapping[str, Any]) -> ModelShape | None:
+        said = row.get("model") or ""
+        name = facts.get("model") or next((shape for words, shape in MODELS if re.search(words, said)), said)
         if name in TREES:
             return import_tree(TREES[name], name=name).shape
-        if "__" in name:
-            return import_config(self.folder / "configs" / f"{name}.json").shape
-        return self.catalog.model(name)
+        file = self.folder / "configs" / f"{name.replace('/', '__')}.json"
+        if file.is_file():
+            return import_config(file).shape
+        try:
+            return self.catalog.model(name)
+        except BadInput:
+            return None
 
-    def _row(self, row: Mapping[str, Any], model: ModelShape) -> Row:
-        version = next((said for start, said in VERSIONS.items() if row["id"].startswith(start)), None)
-        version = version or row.get("engine_version")
-        if row["engine"] == "sglang" and version and version.startswith("2024"):
-            version = "0.3"
-        elif row["engine"] == "sglang" and version and version.startswith("2025"):
-            version = "0.4"
-        profile = profile_of(self.catalog, row["engine"], version)
-        log = _log(row, version)
-        return Row(row, log, self._setting(row, model, profile, log), profile)
+    def _row(self, row: Mapping[str, Any], facts: Mapping[str, Any], model: ModelShape) -> Row:
+        said = str(row.get("engine_version") or "")
+        version = facts.get("version") or said or None
+        if row["engine"] == "sglang" and said.startswith("20"):  # a date
+            version = "0.3" if said.startswith("2024") else "0.4"
+        generation = re.search(r"\bV([01])\b", said)
+        profile = profile_of(self.catalog, row["engine"], version, int(generation[1]) if generation else None)
+        log = _log(row, facts, version)
+        return Row(row, facts, log, self._setting(row, facts, model, profile, log), profile)
 
-    def _setting(self, row: Mapping[str, Any], model: ModelShape, profile: str, log: EngineLog) -> Setting:
+    def _setting(
+        self, row: Mapping[str, Any], facts: Mapping[str, Any], model: ModelShape, profile: str, log: EngineLog
+    ) -> Setting:
         stages = row.get("pp") or 1
-        if "mtp1" in row["id"]:  # a layer for multi-token prediction is loaded, and caches
+        if facts.get("mtp"):
             model = replace(model, blocks=(*model.blocks, *model.mtp))
+        if facts.get("encoders") is False:
+            model = replace(model, encoders=())
         wide = "float32" in str(row.get("kv_dtype"))
-        weights = FP32 if row.get("weight_dtype") == "float32" else self._weights(row, model)
+        weights = FP32 if row.get("weight_dtype") == "float32" else self._weights(row, facts, model)
         if stages > 1:  # the last stage has its layers and the head
             blocks = tuple(replace(block, count=block.count // stages) for block in model.blocks)
             model = replace(model, blocks=blocks, tied_embeddings=True)
-        layout = layout_for(
-            model, row.get("tp") or INFERRED_TP.get(row["id"], 1), row.get("dp") or 1, row.get("dcp") or 1
-        )
+        layout = layout_for(model, facts.get("tp") or row.get("tp") or 1, row.get("dp") or 1, row.get("dcp") or 1)
         started = Start(
             utilisation=log.utilisation,
             longest=log.longest,
-            batched_tokens=_stated(row, r"max_num_batched_tokens[= ](\d+)"),
-            sequences=_stated(row, r"max_num_seqs (?:default )?(\d+)"),
+            batched_tokens=log.batched_tokens,
+            sequences=log.sequences,
             element_bytes=4 if wide else 2,
-            graphs_inside=False if "ESTIMATE_CUDAGRAPHS=0" in row["notes"] else None,
-            state_copies=2 if row["id"].startswith("qwen36-35b") else None,  # prefix caching: 300 blocks / 69 are exact
+            graphs_inside=False if "ESTIMATE_CUDAGRAPHS=0" in _words(row) else facts.get("graphs_inside"),
+            state_copies=facts.get("state_copies"),
         )
         return Setting(
             model=model,
             weights=weights,
             kv_precision=_wide(self.catalog.kv_precision("bf16")) if wide else self._kv_precision(row),
             layout=layout,
-            hbm_bytes=self._hbm_bytes(row, profile),
+            hbm_bytes=self._hbm_bytes(row, facts, profile),
             vendor="AMD" if "MI3" in (row.get("gpu") or "") else "NVIDIA",
             start=started,
         )
 
-    def _weights(self, row: Mapping[str, Any], model: ModelShape) -> WeightFormat:
+    def _weights(self, row: Mapping[str, Any], facts: Mapping[str, Any], model: ModelShape) -> WeightFormat:
+        if "weights" in facts:
+            return FORMATS[facts["weights"]]
         if "FP8-dynamic" in (row.get("model") or ""):
             return FORMATS["int8"]
         if "Qwen3.8" in (row.get("model") or ""):
@@ -293,21 +265,26 @@ class Logs:
     def _kv_precision(self, row: Mapping[str, Any]) -> KvPrecision:
         return self.catalog.kv_precision("fp8" if "fp8" in str(row.get("kv_dtype")) else "bf16")
 
-    def _hbm_bytes(self, row: Mapping[str, Any], profile: str) -> int | None:
-        gpu = row.get("gpu") or ""
-        seen = row.get("gpu_total_gib") or next((gib for name, gib in TOTAL_GIB.items() if name in gpu), None)
-        free = FREE_GIB.get(row["id"])
-        engine = self.catalog.engine(profile)
-        found = engine.hbm_bytes(_bytes(seen), _bytes(free))
+    def _hbm_bytes(self, row: Mapping[str, Any], facts: Mapping[str, Any], profile: str) -> int | None:
+        gpu = facts.get("gpu") or row.get("gpu") or ""
+        seen = row.get("gpu_total_gib") or facts.get("total_gib")
+        seen = seen or next((gib for name, gib in TOTAL_GIB.items() if name in gpu), None)
+        found = self.catalog.engine(profile).hbm_bytes(_bytes(seen), _bytes(facts.get("free_gib")))
         if found is None:
-            name = next((entry for label, entry in DRIVER.items() if label in gpu), None)
+            label = f"-{re.sub(r'[^a-z0-9]+', '-', gpu.lower())}-"
+            names = sorted(self.catalog.names("gpus"), key=len, reverse=True)
+            name = next((name for name in names if f"-{name}-" in label), None)
             figure = None if name is None else self.catalog.gpu(name).hbm_driver_bytes
             found = None if figure is None else figure.value
         return found
 
 
+def _words(row: Mapping[str, Any]) -> str:
+    return " ".join((row.get("notes") or "", *(row.get("quote_fields") or ())))
+
+
 def _stated(row: Mapping[str, Any], expression: str) -> int | None:
-    found = re.search(expression, " ".join((row["notes"], *row["quote_fields"])))
+    found = re.search(expression, _words(row))
     return int(found.group(1)) if found else None
 
 
@@ -319,8 +296,9 @@ def _bytes(gib: float | None) -> int | None:
     return None if gib is None else int(Fraction(str(gib)) * GIB)
 
 
-def _log(row: Mapping[str, Any], version: str | None) -> EngineLog:
-    share, sequences = row.get("gpu_memory_utilization"), row.get("max_concurrency")
+def _log(row: Mapping[str, Any], facts: Mapping[str, Any], version: str | None) -> EngineLog:
+    share, sequences = row.get("gpu_memory_utilization") or facts.get("share"), row.get("max_concurrency")
+    pools = _stated(row, r"Sum over (\d+) DP ranks") or 1
     return EngineLog(
         file=row["id"],
         engine=row["engine"],
@@ -328,41 +306,78 @@ def _log(row: Mapping[str, Any], version: str | None) -> EngineLog:
         model=row.get("model"),
         utilisation=None if share is None else Fraction(str(share)),
         longest=row.get("max_model_len"),
+        batched_tokens=_stated(row, r"max_num_batched_tokens['\"]?[=: ]+(\d+)") or facts.get("batched_tokens"),
+        sequences=_stated(row, r"max_num_seqs['\"]?[=: ]+(?:default )?(\d+)") or facts.get("sequences"),
         weight_bytes=_bytes(row.get("model_load_gib")),
         activation_bytes=_bytes(row.get("activation_gib")),
         non_torch_bytes=_bytes(row.get("non_torch_gib")),
         graph_bytes=_bytes(row.get("cuda_graph_gib")),
         cache_bytes=_bytes(row.get("available_kv_gib")),
         tokens=row.get("kv_tokens"),
-        concurrency=None if sequences is None else Fraction(str(sequences)),
+        concurrency=None if sequences is None else Fraction(str(sequences)) / pools,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A row with its errors; None where the row lacks the figure. `apart` says why it does not count for tokens."""
+    """A row with its errors; None where the row lacks the figure.
+
+    `token` is that of the memory of one token, `stored` that of tokens or sequences in the memory that the row prints
+    for the cache, `tokens` that of tokens or sequences (of the cache's memory where neither is printed) from the GPU,
+    `ideal` the same of the arithmetic itself. `apart` says why nothing follows from the GPU, `contradicts` why the
+    row's own figures do not add up.
+    """
 
     row: Row
     found: Calibration
     token: float | None
+    stored: float | None
     tokens: float | None
-    ideal_tokens: float | None
+    ideal: float | None
     apart: str | None
+    contradicts: str | None
+
+    @property
+    def from_gpu(self) -> bool:
+        return self.apart is None and self.contradicts is None and self.tokens is not None
 
 
 def judged(row: Row, catalog: Catalog) -> Judged:
-    """The errors of one row: of the memory of a token, and of tokens or sequences, whichever the log counts by."""
+    """The errors of one row, by tokens or by sequences, whichever the log counts by."""
     found = calibrate(row.log, row.setting, catalog.engine(row.profile))
     by_sequences = row.log.concurrency is not None and (row.log.tokens is None or _counts_sequences(row, catalog))
     counted = found.of("sequences" if by_sequences else "tokens")
     if counted.error is None:
         counted = found.of("cache")
-    apart = UNDERDETERMINED.get(row.id) or CONTRADICTS.get(row.id)
+    apart = row.facts.get("apart")
+    if apart is None and row.log.version is not None and not is_for(catalog, row.profile, row.log.version):
+        apart = f"no profile is for version {row.log.version}"
     if apart is None and row.setting.hbm_bytes is None:
         apart = "the memory of the GPU is not stated"
     return Judged(
-        row, found, _float(found.of("token").error), _float(counted.error), _float(counted.ideal_error), apart
+        row,
+        found,
+        token=_float(found.of("token").error),
+        stored=_stored(row, catalog, by_sequences),
+        tokens=_float(counted.error),
+        ideal=_float(counted.ideal_error),
+        apart=apart,
+        contradicts=row.facts.get("contradicts"),
     )
+
+
+def _stored(row: Row, catalog: Catalog, by_sequences: bool) -> float | None:
+    """The error of what the profile prints for the cache that the row prints."""
+    measured = row.log.concurrency if by_sequences else row.log.tokens
+    if not measured or row.log.cache_bytes is None:
+        return None
+    setting = row.setting
+    memory = Memory(setting.hbm_bytes or row.log.cache_bytes, setting.vendor)
+    printed = catalog.engine(row.profile).printed(
+        memory, setting.model, setting.kv_precision, setting.layout, row.log.cache_bytes, setting.start
+    )
+    predicted = printed.concurrency if by_sequences else printed.tokens
+    return None if predicted is None else float(predicted / Fraction(measured) - 1)
 
 
 def _counts_sequences(row: Row, catalog: Catalog) -> bool:
@@ -393,9 +408,9 @@ def main(arguments: Sequence[str]) -> int:
     logs = Logs(folders[0] if folders else FOLDER)
     rows = [judged(row, logs.catalog) for row in logs.read()]
     if "--rows" in arguments:
-        head = ["row", "profile", "token", "tokens", "ideal", "weights GiB", "outside GiB", "apart"]
+        head = ["row", "profile", "token", "stored", "tokens", "ideal", "weights GiB", "outside GiB", "apart"]
         print(*table(head, map(_line, rows)), "", sep="\n")
-    text = "\n".join(report(rows))
+    text = "\n".join(report(rows, logs.unknown))
     if "--write" in arguments:
         before, rest = DOCUMENT.read_text(encoding="utf-8").split(MARKS[0])
         _, after = rest.split(MARKS[1])
@@ -410,12 +425,10 @@ def _line(each: Judged) -> list[str]:
     return [
         each.row.id,
         each.row.profile,
-        _percent(each.token),
-        _percent(each.tokens),
-        _percent(each.ideal_tokens),
+        *map(_percent, (each.token, each.stored, each.tokens, each.ideal)),
         _pair(weights.predicted, weights.measured),
         _pair(outside.predicted, outside.measured),
-        INCONSISTENT.get(each.row.id) or each.apart or "",
+        each.contradicts or each.apart or "",
     ]
 
 
@@ -423,30 +436,85 @@ def _pair(predicted: Fraction | None, measured: Fraction | None) -> str:
     return " / ".join("?" if value is None else f"{float(value / GIB):.2f}" for value in (predicted, measured))
 
 
-def report(rows: Sequence[Judged]) -> Iterator[str]:
+def report(rows: Sequence[Judged], unknown: Sequence[str]) -> Iterator[str]:
     """The tables of docs/engines.md."""
-    with_token = [each for each in rows if each.token is not None]
-    sound = [each for each in with_token if each.row.id not in INCONSISTENT]
+    yield from _report_of_a_token(rows)
+    yield ""
+    stored = [each for each in rows if each.stored is not None and each.contradicts is None]
+    within = [each for each in stored if abs(each.stored or 0) <= TOKENS_GOAL]
+    yield (
+        f"Tokens or sequences in the memory that a log prints for the cache, which is how the cache is stored and "
+        f"nothing else: {len(within)} of {len(stored)} rows are within 5 %."
+    )
+    yield ""
+    yield from _by_engine(stored, "stored")
+    yield ""
+    counted = [each for each in rows if each.from_gpu]
+    within = [each for each in counted if abs(each.tokens or 0) <= TOKENS_GOAL]
+    yield (
+        f"Tokens or sequences from the GPU, the version and the flags (the memory of the cache where neither is "
+        f"printed): {len(within)} of {len(counted)} rows are within 5 %, {len(within) / len(counted) * 100:.1f} %."
+    )
+    yield ""
+    spreads = ["within 5 %", "median", "90th percentile", "worst"]
+    groups: dict[str, list[Judged]] = {}
+    for each in counted:
+        groups.setdefault(each.row.profile, []).append(each)
+        groups.setdefault(f"all of {each.row.engine}", []).append(each)
+    yield from table(
+        ["profile", "rows", *spreads, f"ideal: {spreads[0]}", *spreads[1:]],
+        (_spread_line(name, groups[name]) for name in sorted(groups)),
+    )
+    yield ""
+    yield from table(
+        ["beyond 5 %", "profile", "error", "ideal", "why"],
+        (
+            [each.row.id, each.row.profile, _percent(each.tokens), _percent(each.ideal), each.row.facts.get("why", "")]
+            for each in counted
+            if each not in within
+        ),
+    )
+    yield ""
+    yield from table(
+        ["not from the GPU", "in the memory that it prints", "from the GPU all the same", "reason"],
+        (
+            [each.row.id, _percent(each.stored) or "-", _percent(each.tokens) or "-", each.apart or ""]
+            for each in rows
+            if each.apart is not None and each.contradicts is None
+        ),
+    )
+    yield ""
+    yield from table(
+        ["contradicts itself", "how"],
+        ([each.row.id, each.contradicts] for each in rows if each.contradicts is not None),
+    )
+    yield ""
+    yield _altogether(rows, unknown)
+
+
+def _report_of_a_token(rows: Sequence[Judged]) -> Iterator[str]:
+    told = [each for each in rows if each.token is not None]
+    sound = [each for each in told if "inconsistent" not in each.row.facts]
     missed = [each for each in sound if abs(each.token or 0) > TOKEN_GOAL]
     yield (
-        f"Bytes of a token on one GPU: {len(with_token)} rows print both figures; {len(sound) - len(missed)} of "
-        f"{len(sound)} are within 0.5 %, {len(with_token) - len(sound)} are inconsistent in themselves."
+        f"Bytes of a token on one GPU: {len(told)} rows print both figures; {len(sound) - len(missed)} of "
+        f"{len(sound)} are within 0.5 %, {len(told) - len(sound)} are inconsistent in themselves."
     )
     yield ""
     yield from table(
         ["row", "error", "reason"],
-        (
-            [each.row.id, _percent(each.token), INCONSISTENT[each.row.id]]
-            for each in with_token
-            if each.row.id in INCONSISTENT
-        ),
+        ([each.row.id, _percent(each.token), each.row.facts["inconsistent"]] for each in told if each not in sound),
     )
     for each in missed:
         yield f"missed: {each.row.id} {_percent(each.token)}"
-    by_engine: dict[str, list[float]] = {}
-    for each in sound:
-        by_engine.setdefault(each.row.engine, []).append(each.token or 0.0)
     yield ""
+    yield from _by_engine(sound, "token")
+
+
+def _by_engine(rows: Sequence[Judged], figure: str) -> Iterator[str]:
+    by_engine: dict[str, list[float]] = {}
+    for each in rows:
+        by_engine.setdefault(each.row.engine, []).append(getattr(each, figure))
     yield from table(
         ["engine", "rows", "median", "90th percentile", "worst"],
         (
@@ -454,50 +522,25 @@ def report(rows: Sequence[Judged]) -> Iterator[str]:
             for engine, errors in sorted(by_engine.items())
         ),
     )
-    counted = [each for each in rows if each.apart is None and each.tokens is not None]
-    within = [each for each in counted if abs(each.tokens or 0) <= TOKENS_GOAL]
-    yield ""
-    yield (
-        f"Tokens of the cache (sequences where those are printed, its memory where neither is): {len(within)} of "
-        f"{len(counted)} rows are within 5 %, {len(within) / len(counted):.0%}."
+
+
+def _altogether(rows: Sequence[Judged], unknown: Sequence[str]) -> str:
+    counting = [each for each in rows if each.row.counts and each.contradicts is None]
+    best = [each.tokens if each.from_gpu else each.stored for each in counting]
+    within = sum(error is not None and abs(error) <= TOKENS_GOAL for error in best)
+    from_gpu = sum(each.from_gpu and abs(each.tokens or 0) <= TOKENS_GOAL for each in counting)
+    nothing = ", ".join(each.row.id for each, error in zip(counting, best, strict=True) if error is None)
+    text = (
+        f"Altogether {len(counting)} rows print tokens or sequences and do not contradict themselves. "
+        f"{from_gpu} are within 5 % from the GPU, {within - from_gpu} more from the memory that they print where the "
+        f"GPU does not decide: {within / len(counting) * 100:.1f} %. Nothing follows for {nothing or 'none'}."
     )
-    yield ""
-    head = [
-        "profile",
-        "rows",
-        "within 5 %",
-        "median",
-        "90th percentile",
-        "worst",
-        "ideal: within 5 %",
-        "median",
-        "90th percentile",
-        "worst",
-    ]
-    groups: dict[str, list[Judged]] = {}
-    for each in counted:
-        groups.setdefault(each.row.profile, []).append(each)
-        groups.setdefault(f"all of {each.row.engine}", []).append(each)
-    yield from table(head, (_spread_line(name, groups[name]) for name in sorted(groups)))
-    yield ""
-    yield from table(
-        ["beyond 5 %", "profile", "error", "ideal"],
-        (
-            [each.row.id, each.row.profile, _percent(each.tokens), _percent(each.ideal_tokens)]
-            for each in counted
-            if each not in within
-        ),
-    )
-    yield ""
-    yield from table(
-        ["not predicted", "reason"],
-        ([each.row.id, each.apart or ""] for each in rows if each.apart is not None),
-    )
+    return f"{text} No shape is known for the model of {', '.join(unknown)}." if unknown else text
 
 
 def _spread_line(name: str, rows: Sequence[Judged]) -> list[str]:
     line = [name, str(len(rows))]
-    for values in ([each.tokens for each in rows], [each.ideal_tokens for each in rows]):
+    for values in ([each.tokens for each in rows], [each.ideal for each in rows]):
         known = [value for value in values if value is not None]
         line.append(str(sum(abs(value) <= TOKENS_GOAL for value in known)))
         line += [f"{value * 100:.1f} %" for value in spread(known)]

@@ -1,7 +1,7 @@
 """A start-up log against the prediction of an engine profile, figure by figure, each difference with its reason."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sizing.intake.logs import EngineLog
@@ -12,8 +12,8 @@ from sizing.pool.engines.profile import Engine, Memory, Outside, Start
 from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
 from sizing.sequence.model import ModelShape
-from sizing.sequence.weights import WeightFormat, weight_bytes
-from sizing.units.amounts import gib, percent
+from sizing.sequence.weights import WeightBytes, WeightFormat, weight_bytes
+from sizing.units.amounts import GIB, gib, percent
 
 SAME = Fraction(1, 200)  # a difference below this is none: sizes are printed with two decimals
 FIVE_PERCENT = Fraction(1, 20)
@@ -34,13 +34,16 @@ class Setting:
 
 
 def start_of(log: EngineLog, element_bytes: int = 2) -> Start:
-    """How the engine was started, as far as the log says."""
+    """How the engine was started, as far as the log says. With prefix caching vLLM keeps two states of a sequence
+    (0.32.0 `v1/core/kv_cache_utils.py`, `mamba_cache_mode` "align"), without it one."""
     return Start(
         utilisation=log.utilisation,
         longest=log.longest,
         batched_tokens=log.batched_tokens,
         sequences=log.sequences,
         element_bytes=element_bytes,
+        graphs_inside=False if log.eager else None,
+        state_copies=None if log.prefix_caching is None else 1 + log.prefix_caching,
     )
 
 
@@ -52,7 +55,7 @@ def calibrate(log: EngineLog, setting: Setting, engine: Engine) -> Calibration:
     memory = None if setting.hbm_bytes is None else Memory(setting.hbm_bytes, setting.vendor)
     outside = None if memory is None else engine.outside(memory, model, weights, layout, start)
     cache = None if memory is None or outside is None else memory.hbm_bytes - outside.total - loaded
-    seen = _seen_outside(log, memory, outside, loaded)
+    seen = _seen_outside(log, setting, engine, memory, weights, loaded)
     return Calibration(
         file=log.file,
         engine=log.engine,
@@ -69,11 +72,30 @@ def calibrate(log: EngineLog, setting: Setting, engine: Engine) -> Calibration:
     )
 
 
-def _seen_outside(log: EngineLog, memory: Memory | None, outside: Outside | None, loaded: Fraction) -> Fraction | None:
-    """What the log leaves of a GPU beside cache, unused share and predicted weights; from its parts where the memory of
-    the GPU is unknown."""
-    if memory is not None and outside is not None and log.cache_bytes is not None:
-        return memory.hbm_bytes - outside.unused - loaded - log.cache_bytes
+def _seen_outside(
+    log: EngineLog,
+    setting: Setting,
+    engine: Engine,
+    memory: Memory | None,
+    weights: WeightBytes,
+    loaded: Fraction,
+) -> Fraction | None:
+    """What one GPU took beside cache and predicted weights: what the cache of the log leaves for it, or its parts where
+    the memory of the GPU is unknown. The cache is linear in what is taken, if only a share of what is left."""
+    if isinstance(engine, IdealEngine):  # which counts nothing beside its reserve
+        return None
+    if log.used_bytes is not None:
+        return log.used_bytes - loaded
+    if memory is not None and log.cache_bytes is not None:
+        nothing, something = (
+            memory.hbm_bytes
+            - engine.outside(
+                memory, setting.model, weights, setting.layout, replace(setting.start, taken_bytes=taken)
+            ).total
+            for taken in (0, GIB)
+        )
+        if nothing != something:
+            return (nothing - loaded - log.cache_bytes) * Fraction(GIB, nothing - something)
     if log.activation_bytes is not None and log.non_torch_bytes is not None:
         beyond = Fraction(0) if log.weight_bytes is None else log.weight_bytes - loaded
         return log.activation_bytes + log.non_torch_bytes + beyond
@@ -97,12 +119,14 @@ def _comparisons(
     yield _comparison("weights", log.weight_bytes, loaded, plain_weights, _why_weights(log, setting, loaded))
 
     any_memory = memory or Memory(0, setting.vendor)
-    size = log.cache_bytes if log.cache_bytes is not None else None if cache is None else max(0, int(cache))
+    size = log.cache_bytes if log.cache_bytes is not None else None if cache is None else int(cache)
     token = plain_token = None
-    if size:
+    if size is not None and size > 0:
         token = engine.printed(any_memory, model, setting.kv_precision, layout, size, start).token_bytes
         plain_token = ideal.printed(any_memory, model, setting.kv_precision, layout, size, start).token_bytes
-    measured_token = Fraction(log.cache_bytes, log.tokens) if log.cache_bytes and log.tokens else None
+    measured_token = None
+    if log.cache_bytes is not None and log.cache_bytes > 0 and log.tokens:
+        measured_token = Fraction(log.cache_bytes, log.tokens)
     yield _comparison("token", measured_token, token, plain_token, _why_token(measured_token, token, layout))
 
     taken = None if outside is None else Fraction(outside.taken)
@@ -118,15 +142,14 @@ def _comparisons(
     if cache is not None and plain_cache is not None and memory is not None:
         found = engine.printed(memory, model, setting.kv_precision, layout, max(0, int(cache)), start)
         simple = ideal.printed(memory, model, setting.kv_precision, layout, max(0, int(plain_cache)), start)
-        tokens, sequences = found.tokens * layout.attention_dp, found.concurrency
-        plain_tokens, plain_sequences = simple.tokens * layout.attention_dp, simple.concurrency
+        tokens, sequences = found.tokens, found.concurrency
+        plain_tokens, plain_sequences = simple.tokens, simple.concurrency
     yield _comparison("tokens", log.tokens, tokens, plain_tokens, _why_tokens(log, tokens))
-    pools = layout.attention_dp
     yield _comparison(
         "sequences",
         log.concurrency,
-        None if sequences is None else sequences * pools,
-        None if plain_sequences is None else plain_sequences * pools,
+        sequences,
+        plain_sequences,
         "how many of the longest sequence fit" if sequences is not None else "not printed by this engine",
     )
 
@@ -166,7 +189,7 @@ def _why_weights(log: EngineLog, setting: Setting, loaded: Fraction) -> str:
 def _why_token(measured: Fraction | None, predicted: Fraction | None, layout: Layout) -> str:
     if measured is None:
         return "the log does not print both memory and tokens"
-    if predicted is None:
+    if not predicted:
         return "no prediction"
     ratio = measured / predicted
     if abs(ratio - 1) <= SAME:
@@ -203,6 +226,7 @@ def _why_outside(log: EngineLog, outside: Outside | None, seen: Fraction | None)
             ("activations", log.activation_bytes),
             ("libraries", log.non_torch_bytes),
             ("CUDA graphs", log.graph_bytes),
+            ("the peak of a first run, with weights,", log.used_bytes),
         )
         if size is not None
     ]
@@ -225,6 +249,8 @@ def _why_tokens(log: EngineLog, tokens: int | None) -> str:
         return "the log does not print it"
     if tokens is None:
         return "no prediction"
+    if log.tokens == 0:
+        return "no block was left for the cache"
     error = Fraction(tokens, log.tokens) - 1
     if abs(error) <= FIVE_PERCENT:
         return "within 5 %"

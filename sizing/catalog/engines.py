@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 VERSION_ACCEPTED = "a version such as 0.19 or 0.5.23"
 _VERSION = re.compile(r"\d+(\.\d+)*")
+_UNTAGGED = re.compile(r"0\.1\.dev\d")
+_DIGITS = 9  # of one part of a version
 _GPUS = re.compile(r"[1-9]\d* GPUs")
 
 Version = tuple[int, ...]
@@ -275,22 +277,36 @@ def _tensorrt(name: str, entry: TensorRtEntry) -> TensorRtEngine:
 
 
 def as_version(text: str) -> Version:
-    """The leading numbers of a version: `0.20.2rc1.dev249` is (0, 20, 2)."""
+    """The leading numbers of a version: `0.20.2rc1.dev249` is (0, 20, 2). None where a build has no version, as those
+    of a checkout without tags (`0.1.dev19262`)."""
     found = _VERSION.match(text.strip().removeprefix("v"))
-    return tuple(int(part) for part in found.group().split(".")) if found else ()
+    if found is None or _UNTAGGED.match(text):
+        return ()
+    return tuple(int(part[:_DIGITS]) for part in found.group().split("."))
 
 
-def profile_of(catalog: "Catalog", rules: str, version: str | None) -> str:
-    """The name of the profile for a release of an engine: `rules` is the engine's name and that of its newest profile,
-    which also stands for a version that is unknown or was not read."""
-    release = as_version(version or "")
+def profile_of(catalog: "Catalog", rules: str, version: str | None, generation: int | None = None) -> str:
+    """The name of the profile for a release of an engine: the last one that begins with it or before, or the oldest.
+
+    `rules` is the engine's name and that of its newest profile, which also stands for a version that is unknown.
+    `generation` is that of vLLM's engine, 0 or 1, where a log says it: around 0.8 and 0.9 either could be chosen.
+    """
+    first: dict[str, Version] = {}
     for name in catalog.names("engines"):
         entry = catalog.entry("engines", name)
-        if release and entry["rules"] == rules and _holds(entry["versions"], release):
-            return name
-    return rules
+        if entry["rules"] == rules and (generation is None or entry.get("whole_prompts", False) is (generation == 0)):
+            first[name] = as_version(entry["versions"]["first"])
+    oldest_first = sorted(first, key=lambda name: first[name])
+    release = as_version(version or "")
+    if not release or not oldest_first:
+        return oldest_first[-1] if oldest_first else rules
+    return next((name for name in reversed(oldest_first) if first[name] <= release), oldest_first[0])
 
 
-def _holds(versions: Mapping[str, str], release: Version) -> bool:
+def is_for(catalog: "Catalog", name: str, version: str) -> bool:
+    """Whether `version` lies within those that a profile is for; also where it is none."""
+    versions, release = catalog.entry("engines", name).get("versions"), as_version(version)
+    if versions is None or not release:
+        return True
     first, last = as_version(versions["first"]), as_version(versions["last"])
     return release[: len(first)] >= first and release[: len(last)] <= last

@@ -1,5 +1,6 @@
 """`sizing calibrate`: start-up logs of engines against what a profile predicts for them."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,10 +26,12 @@ WEIGHTS_OF_LOG = {  # what engines call a format, where the checkpoint's own is 
     "awq_marlin": "int4",
     "gptq": "int4",
     "gptq_marlin": "int4",
+    "bitsandbytes": "int4",
     "modelopt": "fp8",
     "modelopt_fp4": "nvfp4",
     "mxfp4": "mxfp4",
 }
+HUB_CACHE = re.compile(r"models--([^/]+?)--([^/]+)")
 KV_OF_LOG = {"fp8": "fp8", "float8": "fp8", "nvfp4": "nvfp4", "int8": "int8", "int4": "int4"}
 
 
@@ -100,7 +103,7 @@ class _Question(OptionReader):
         self._model = None if model is None else self._read_model(model)
         self._system = None if system is None else self._named("--system", self._catalog.system, system)
         self._engine = None if engine is None else self._named("--engine", self._catalog.engine, engine)
-        self._tp = None if tp is None else self._count("--tp", tp)
+        self._tp = None if tp is None else self._positive("--tp", tp, parse_count)
         self._weights = None if weights is None else self._choice("--weights", weights, FORMATS)
         self._precision = (
             None if kv_precision is None else self._named("--kv-precision", self._catalog.kv_precision, kv_precision)
@@ -129,14 +132,19 @@ class _Question(OptionReader):
     def _profile(self, log: "EngineLog") -> "Engine":
         from sizing.catalog.engines import profile_of
 
-        return self._catalog.engine(profile_of(self._catalog, log.engine, log.version))
+        return self._catalog.engine(profile_of(self._catalog, log.engine, log.version, log.generation))
 
     def _setting(self, log: "EngineLog", engine: "Engine") -> "Setting":
         from sizing.advice.calibrate import Setting, start_of
+        from sizing.catalog.engines import is_for
         from sizing.pool.layout import layout_for
         from sizing.sequence.weights import FORMATS
 
         taken = []
+        if log.version is None and self._engine is None:
+            taken.append("the log names no version: the newest profile is taken")
+        if log.version is not None and not is_for(self._catalog, engine.name, log.version):
+            taken.append(f"the profile {engine.name} was not made for version {log.version}")
         model = self._model or self._model_of(log)
         if (log.pp or 1) > 1:
             what = f"pipeline parallel size {log.pp}: stages differ, and no layout here has any"
@@ -181,21 +189,31 @@ class _Question(OptionReader):
         return self._catalog.kv_precision(name)
 
     def _model_of(self, log: "EngineLog") -> "ModelShape":
-        """The model that the log names: by catalog name, Hugging Face id, or the last part of a path."""
+        """The model that the log names: by catalog name, Hugging Face id, or a path that ends in one or its last part.
+
+        A folder of the Hugging Face cache is `models--ORGANISATION--NAME/snapshots/REVISION`.
+        """
         if log.model is None:
             raise BadInput(Problem("names no model", file=log.file, accepted="--model"))
-        for name in (log.model, log.model.rstrip("/").rpartition("/")[2].lower()):
-            try:
-                return self._catalog.model(name)
-            except BadInput as wrong:
-                problem = wrong.problems[0]
+        cached = HUB_CACHE.search(log.model)
+        name = log.model if cached is None else "/".join(cached.groups())
+        try:
+            return self._catalog.model(name)
+        except BadInput as wrong:
+            problem = wrong.problems[0]
+        last = _last(name)
+        models = (self._catalog.model(known) for known in self._catalog.names("models"))
+        found = [model for model in models if last in map(_last, (model.name, *model.aliases))]
+        if len(found) == 1:
+            return found[0]
+        accepted = ", ".join(f"--model {model.name}" for model in found)
         raise BadInput(
             Problem(
-                "its model is not in the catalog",
+                "its model is several of the catalog" if found else "its model is not in the catalog",
                 file=log.file,
                 seen=shown(log.model),
-                accepted="--model with a catalog name or a config.json",
-                nearest=problem.nearest,
+                accepted=accepted or "--model with a catalog name or a config.json",
+                nearest=None if found else problem.nearest,
             )
         )
 
@@ -206,5 +224,7 @@ class _Question(OptionReader):
             return self._named("--model", lambda path: import_config(Path(path)).shape, name)
         return self._named("--model", self._catalog.model, name)
 
-    def _count(self, option: str, text: str) -> int | None:
-        return self._read(option, text, parse_count) or None
+
+def _last(name: str) -> str:
+    """The last part of a path or a Hugging Face id, in small letters."""
+    return name.rstrip("/").rpartition("/")[2].casefold()

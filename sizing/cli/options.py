@@ -26,6 +26,13 @@ class OptionReader:
             )
             return None
 
+    def _positive(self, option: str, text: str, parse: Callable[[str], int]) -> int | None:
+        value = self._read(option, text, parse)
+        if value == 0:
+            self._problems.append(Problem("must be more than 0", option, seen=shown(text)))
+            return None
+        return value
+
     def _choice(self, option: str, text: str, known: Mapping[str, Found]) -> Found | None:
         """One of a few values that are all known here."""
         if text in known:

@@ -9,7 +9,7 @@ Quantity = Literal["weights", "token", "outside", "cache", "tokens", "sequences"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One figure of one GPU (`tokens` and `sequences`: of the pool). None is not printed, or does not follow.
+    """One figure of one GPU (`tokens` and `sequences`: of one pool). None is not printed, or does not follow.
 
     Bytes of weights, of one token, outside weights and cache, and of the cache; tokens as the engine counts them, and
     how many of its longest sequences fit. `why` explains the difference.
@@ -54,6 +54,11 @@ class Calibration:
     comparisons: tuple[Comparison, ...]
     outside_bytes: int | None
     taken: tuple[str, ...]
+
+    @property
+    def shows_overhead(self) -> bool:
+        """Whether an overlay can hold it."""
+        return self.outside_bytes is not None and self.outside_bytes >= 0
 
     def of(self, quantity: Quantity) -> Comparison:
         return next(each for each in self.comparisons if each.quantity == quantity)

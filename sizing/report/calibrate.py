@@ -33,7 +33,11 @@ COLUMNS = (
 def calibration_report(found: Sequence[Calibration], out: Path | None = None) -> str:
     """All logs of one call, one after another."""
     text = "\n\n".join("\n".join(_sections(each)) for each in found)
-    return f"{text}\n" if out is None else f"{text}\n\nMeasured overhead: {out}\n"
+    if out is None:
+        return f"{text}\n"
+    lacking = [each.file for each in found if not each.shows_overhead]
+    without = f" Without {', '.join(lacking)}, where nothing is seen beside cache and weights." if lacking else ""
+    return f"{text}\n\n{paragraph(f'Measured overhead: {out}.{without}')}\n"
 
 
 def _sections(found: Calibration) -> Iterator[str]:

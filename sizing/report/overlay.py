@@ -18,7 +18,7 @@ def write_overlay(folder: Path, found: Sequence[Calibration], force: bool = Fals
 
     Raises BadInput where no log shows what is outside the cache, or where a file is in the way.
     """
-    measured = [each for each in found if each.outside_bytes is not None and each.outside_bytes >= 0]
+    measured = [each for each in found if each.shows_overhead]
     if not measured:
         what = "no log shows what its engine takes beside the cache"
         raise BadInput(Problem(what, str(folder), accepted="a log with the memory of its cache, and --system"))

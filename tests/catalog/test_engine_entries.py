@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sizing.catalog.catalog import Catalog
-from sizing.catalog.engines import as_version, profile_of
+from sizing.catalog.engines import as_version, is_for, profile_of
 from sizing.pool.engines.ideal import IdealEngine
 from sizing.pool.engines.measured import MeasuredEngine
 from sizing.pool.engines.profile import Engine
@@ -30,14 +30,37 @@ CATALOG = Catalog()
         ("vllm", "nightly", "vllm"),
         ("sglang", "0.4.6.post2", "sglang-0.4"),
         ("sglang", "0.5.17.dev20260819", "sglang"),
+        ("vllm", "0.1.dev19262+gb6bbf29dd", "vllm"),
+        ("vllm", "0.2.5", "vllm-0.6"),
+        ("sglang", "0.1", "sglang-0.4"),
+        ("sglang", "0.4.10.post2", "sglang-0.4"),
         ("tensorrt-llm", "1.2.1", "tensorrt-llm"),
+        ("tensorrt-llm", "0.18.0", "tensorrt-llm"),
     ],
 )
 def test_the_profile_of_a_version(engine: str, version: str | None, profile: str) -> None:
     assert profile_of(CATALOG, engine, version) == profile
 
 
+@pytest.mark.parametrize(
+    ("version", "generation", "profile"),
+    [("0.8.2", 1, "vllm-0.11"), ("0.8.2", 0, "vllm-0.6"), ("0.10.1", 0, "vllm-0.6"), (None, 0, "vllm-0.6")],
+)
+def test_the_generation_of_the_engine_decides(version: str | None, generation: int, profile: str) -> None:
+    assert profile_of(CATALOG, "vllm", version, generation) == profile
+
+
+def test_whether_a_profile_is_for_a_version() -> None:
+    assert is_for(CATALOG, "vllm-0.19", "0.20.2rc1.dev249")
+    assert not is_for(CATALOG, "vllm-0.6", "0.2.5-dev")
+    assert not is_for(CATALOG, "vllm", "0.99.0")
+    assert not is_for(CATALOG, "tensorrt-llm", "0.18.0")
+    assert is_for(CATALOG, "vllm", "nightly")
+    assert is_for(CATALOG, "ideal", "0.1")
+
+
 def test_versions_are_compared_by_number() -> None:
+    assert as_version("9" * 5000) > as_version("0.9")
     assert as_version("0.9") < as_version("0.19") < as_version("0.20.2rc1") < as_version("0.32.0")
 
 

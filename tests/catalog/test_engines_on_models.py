@@ -38,3 +38,15 @@ def test_a_profile_answers_for_every_model(name: str) -> None:
             assert 0 < budget.reserve_bytes < budget.hbm_bytes / 2
             printed = engine.printed(MEMORY, model, BF16, layout, 20 * GB, Start())
             assert printed.tokens >= 0
+
+
+def test_windows_have_a_pool_in_the_architectures_that_sglang_lists() -> None:
+    """`is_hybrid_swa_model` of SGLang 0.5.23 lists Llama 4, gpt-oss, MiMo-V2, Step 3.5 and Gemma 4 by name; a shape has
+    no architecture, so that its attention has to tell."""
+    found = {name for name in CATALOG.names("models") if _windows_have_a_pool(name)}
+    listed = ("llama-4-", "gpt-oss-", "mimo-v2-", "step-3.5-", "gemma-4-")
+    assert found == {name for name in CATALOG.names("models") if name.startswith(listed)}
+
+
+def _windows_have_a_pool(name: str) -> bool:
+    return windows_have_a_pool([kind for _, kind in CATALOG.model(name).layers()])

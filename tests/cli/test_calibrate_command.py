@@ -65,6 +65,7 @@ def test_a_few_lines_with_what_they_lack(tmp_path: Path, capsys: pytest.CaptureF
     path.write_text(FEW, encoding="utf-8")
     (found,) = told(capsys, path, "--model", "llama-3.1-8b", "--system", "hgx-h100-8", "--engine", "vllm-0.19")
     assert "the log prints no tensor parallel size: taken as 1" in found["taken"]
+    assert "the log names no version: the newest profile is taken" not in found["taken"]
     figures = {each["figure"]: each for each in found["figures"]}
     assert figures["token"]["log"] == pytest.approx(131_078, abs=1)
 
@@ -136,3 +137,59 @@ def test_nothing_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     said = refused(capsys, path, "--model", "llama-3.1-8b", "-o", tmp_path / "measured")
     assert "no log shows what its engine takes beside the cache" in said
     assert not (tmp_path / "measured").exists()
+
+
+def test_a_log_that_shows_no_overhead_is_told(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A cache larger than what the GPU has beside the weights: the overlay holds the other log alone."""
+    other = tmp_path / "other.log"
+    other.write_text(LOG.replace("memory: 58.11", "memory: 68.11"), encoding="utf-8")
+    folder = tmp_path / "measured"
+    assert run(["calibrate", str(log), str(other), "-o", str(folder)]) == 0
+    assert "other.log, where nothing is seen beside cache and weights" in " ".join(capsys.readouterr().out.split())
+    assert (folder / "engines.yaml").read_text(encoding="utf-8").count("model:") == 1
+    assert "no log shows" in refused(capsys, log, "--engine", "ideal", "-o", tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/models/Llama-3.1-8B-Instruct",
+        "/data/huggingface/hub/models--meta-llama--Llama-3.1-8B-Instruct/snapshots/0e9e39f2",
+        "LLAMA-3.1-8B",
+    ],
+)
+def test_models_are_known_by_the_end_of_a_path(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "start.log"
+    path.write_text(LOG.replace("meta-llama/Llama-3.1-8B-Instruct", name), encoding="utf-8")
+    (found,) = told(capsys, path)
+    assert found["model"] == "llama-3.1-8b"
+
+
+def test_a_version_that_no_profile_is_for_is_told(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log.write_text(LOG.replace("0.19.0", "0.2.5").replace("a V1 LLM", "an LLM"), encoding="utf-8")
+    (found,) = told(capsys, log)
+    assert found["profile"] == "vllm-0.6"
+    assert "the profile vllm-0.6 was not made for version 0.2.5" in found["taken"]
+    log.write_text(FEW, encoding="utf-8")
+    (found,) = told(capsys, log, "--model", "llama-3.1-8b")
+    assert "the log names no version: the newest profile is taken" in found["taken"]
+
+
+def test_attention_data_parallel_of_sglang(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """TP 8 and DP 8 of SGLang are one GPU a sequence, and the tokens are those of one rank."""
+    path = tmp_path / "start.log"
+    path.write_text(
+        "server_args=ServerArgs(model_path='deepseek-ai/DeepSeek-V3', tp_size=8, dp_size=8, enable_dp_attention=True, "
+        "mem_fraction_static=0.85)\n[DP0 TP0] Load weight begin. avail mem=138.00 GB\n"
+        "[DP0 TP0] KV Cache is allocated. #tokens: 324889, KV size: 21.26 GB\n",
+        encoding="utf-8",
+    )
+    (found,) = told(capsys, path)
+    assert (found["layout"], found["gpus"]) == ("TP 1, attention DP 8", 8)
+    errors = {each["figure"]: each["error"] for each in found["figures"]}
+    assert abs(errors["token"]) < 0.005
+    assert abs(errors["tokens"]) < 0.05
+
+
+def test_no_gpus_are_refused(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--tp: must be more than 0" in refused(capsys, log, "--tp", "0")

@@ -1,10 +1,15 @@
 """Start-up logs: lines as the engines print them."""
 
+import gzip
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sizing.intake import logs
 from sizing.intake.logs import parse_log, read_log
 from sizing.units.amounts import GIB
 from sizing.units.errors import BadInput
@@ -53,6 +58,31 @@ when calculating max tokens: 52.82 GiB, fraction is set 0.9, kv size is 131072. 
 [TRT-LLM] [I] Number of tokens per block: 32.
 [TRT-LLM] [I] Allocated 52.81 GiB for max tokens in paged KV cache (432640).
 """
+PIECES = [
+    *"\n\n\n, 0-19.",
+    "GPU KV cache size: ",
+    " tokens",
+    "Available KV cache memory: ",
+    " GiB",
+    "KV Cache is allocated. #tokens: ",
+    ", K size: ",
+    " GB, V size: ",
+    " GB",
+    "max_total_num_tokens=",
+    "Load weight end. avail mem=",
+    "Memory pool end. avail mem=",
+    "tp_size=",
+    "dp_size=",
+    "enable_dp_attention=True",
+    "tensor_parallel_size=",
+    "gpu_memory_utilization=",
+    "Requested memory: 0.",
+    " (util), ",
+    "Number of tokens per block: ",
+    "Number of blocks in KV cache primary pool: ",
+    "max tokens in paged kv cache: total: ",
+    " GiB, available: ",
+]
 
 
 def test_vllm() -> None:
@@ -135,6 +165,207 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     binary.write_bytes(b"GPU KV cache size: 5 tokens\0")
     with pytest.raises(BadInput, match="is no text"):
         read_log(binary)
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"", "is empty"),
+        ("GPU KV cache size: 5 tokens\n".encode("utf-16"), "is text in UTF-16"),
+        (gzip.compress(b"GPU KV cache size: 5 tokens\n"), "is compressed"),
+        (bytes(range(1, 256)) * 40, "says nothing of an engine's memory"),
+        (b"x" * 100_000, "says nothing of an engine's memory"),
+    ],
+)
+def test_files_that_are_no_logs(tmp_path: Path, content: bytes, what: str) -> None:
+    path = tmp_path / "start.log"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=what):
+        read_log(path)
+
+
+def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "LARGEST_FILE_BYTES", 1000)
+    path = tmp_path / "start.log"
+    path.write_text("a line\n" * 1000, encoding="utf-8")
+    with pytest.raises(BadInput, match="too large"):
+        read_log(path)
+
+
+@pytest.mark.parametrize("text", [VLLM, VLLM_0, SGLANG, TENSORRT_LLM])
+def test_lines_may_stand_in_any_order_in_colour_and_among_others(text: str) -> None:
+    plain = parse_log(text)
+    lines = [f"\x1b[36m(Worker pid=7)\x1b[0;0m {line}\r\n" for line in reversed(text.splitlines())]
+    noise = 'INFO: 127.0.0.1:0 - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'
+    assert parse_log(noise.join(lines)) == plain
+
+
+@given(st.integers(0, 10**6), st.sampled_from([VLLM, VLLM_0, SGLANG, TENSORRT_LLM]))
+def test_a_log_that_breaks_off_is_read_or_refused(place: int, text: str) -> None:
+    with suppress(BadInput):
+        found = parse_log(text[: place % len(text)], "start.log")
+        assert found.engine == parse_log(text).engine
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_any_pieces_are_read_or_refused(text: str) -> None:
+    with suppress(BadInput):
+        found = parse_log(text, "start.log")
+        assert all(value is None or value > 0 for value in (found.tp, found.dp, found.longest, found.total_bytes))
+
+
+def test_what_vllm_says_of_what_it_took() -> None:
+    """As 0.10 to 0.20 say it, with the ranks' prefixes."""
+    log = parse_log(
+        "(APIServer pid=1) INFO non-default args: {'model_tag': 'org/model', 'tensor_parallel_size': 4, "
+        "'gpu_memory_utilization': 0.9, 'quantization': 'awq_marlin', 'kv_cache_dtype': 'fp8'}\n"
+        "(Worker_TP2_EP2 pid=2080) INFO 09-24 [gpu_worker.py:391] Free memory on device (43.93/44.42 GiB) on startup. "
+        "Desired GPU memory utilization is (0.9, 39.98 GiB). Actual usage is 27.72 GiB for weight, 1.4 GiB for peak "
+        "activation, 0.21 GiB for non-torch memory, and 3.45 GiB for CUDAGraph memory. Replace gpu_memory_utilization "
+        "config with `--kv-cache-memory=7564378828` to fit into requested memory. Current kv cache memory in use is "
+        "11423138508 bytes.\n"
+        "(EngineCore_DP0 pid=1944) INFO [kv_cache_utils.py:864] GPU KV cache size: 238,208 tokens\n"
+    )
+    assert (log.model, log.tp, log.weights, log.kv_precision) == ("org/model", 4, "awq_marlin", "fp8")
+    assert (log.utilisation, log.cache_bytes) == (Fraction(9, 10), 11_423_138_508)
+    sizes = (log.total_bytes, log.weight_bytes, log.activation_bytes, log.non_torch_bytes, log.graph_bytes)
+    assert sizes == tuple(round(Fraction(size) * GIB) for size in ("44.42", "27.72", "1.4", "0.21", "3.45"))
+
+
+def test_what_vllm_proposes_is_no_share() -> None:
+    log = parse_log(
+        "The current --gpu-memory-utilization=0.8800 is equivalent to --gpu-memory-utilization=0.8592 without CUDA "
+        "graph memory profiling. To maintain the same effective KV cache size as before, increase "
+        "--gpu-memory-utilization to 0.9008.\nAvailable KV cache memory: 9.84 GiB\n"
+    )
+    assert log.utilisation is None
+
+
+def test_a_command_line() -> None:
+    log = parse_log(
+        "+ vllm serve org/model --tensor-parallel-size 8 --data-parallel-size=2 --gpu-memory-utilization 0.94 "
+        "--max-model-len 262144 --max-num-seqs 128 --enforce-eager --enable-prefix-caching\n"
+        "GPU KV cache size: 5 tokens\n"
+    )
+    assert (log.model, log.tp, log.dp, log.utilisation) == ("org/model", 8, 2, Fraction(94, 100))
+    assert (log.longest, log.sequences) == (262_144, 128)
+    assert (log.eager, log.prefix_caching) == (True, True)
+
+
+def test_options_that_are_on_or_off() -> None:
+    log = parse_log("config: enforce_eager=False, 'enable_prefix_caching': False\nGPU KV cache size: 5 tokens")
+    assert (log.eager, log.prefix_caching) == (False, False)
+    assert parse_log("--no-enable-prefix-caching\nGPU KV cache size: 5 tokens").prefix_caching is None
+
+
+@pytest.mark.parametrize(("line", "generation"), [("V0 LLM engine", 0), ("V1 LLM engine", 1), ("LLM engine", None)])
+def test_the_generation_of_vllm(line: str, generation: int | None) -> None:
+    with_article = f"Initializing {'an' if generation is None else 'a'} {line} (v0.8.2) with config: model='m'"
+    assert parse_log(f"{with_article}\nGPU KV cache size: 5 tokens").generation == generation
+
+
+def test_a_draft_model_of_sglang_is_no_part_of_the_cache() -> None:
+    """Two GPUs, of which the second has less; then the draft model's pools of as many tokens."""
+    log = parse_log(
+        "".join(
+            f"[2026-09-12 00:22:48 TP{rank}] KV Cache is allocated. dtype: torch.float8_e4m3fn, #tokens: 454112, "
+            f"K size: {size} GB, V size: {size} GB\n"
+            for rank, size in ((0, "3.46"), (0, "1.08"), (1, "3.45"), (1, "1.08"))
+        )
+    )
+    assert (log.cache_bytes, log.tokens) == (2 * round(Fraction("3.45") * GIB), 454_112)
+
+
+def test_pools_of_windows_and_of_states_are_part_of_the_cache() -> None:
+    log = parse_log(
+        "Mamba Cache is allocated. max_mamba_cache_size: 60, conv_state size: 0.50GB, ssm_state size: 12.00GB\n"
+        "KV Cache is allocated. #tokens: 800, K size: 2.00 GB, V size: 2.00 GB\n"
+        "KV Cache is allocated. #tokens: 1000, K size: 1.00 GB, V size: 1.00 GB\n"
+        "max_total_num_tokens=1000, chunked_prefill_size=8192\n"
+    )
+    assert (log.cache_bytes, log.tokens) == (round(Fraction("18.5") * GIB), 1000)
+
+
+def test_sglang_that_prints_free_memory_alone() -> None:
+    log = parse_log(
+        "Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=176.33 GB, mem usage=15.00 GB.\n"
+        "Memory pool end. avail mem=22.83 GB\nmax_total_num_tokens=1256440\n"
+    )
+    assert log.cache_bytes == round(Fraction("153.5") * GIB)
+    assert log.free_bytes == round(Fraction("191.33") * GIB)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "layout"),
+    [
+        ("tp_size=8, dp_size=8, enable_dp_attention=True", (1, 8)),
+        ("tp_size=8, dp_size=2, enable_dp_attention=True", (4, 2)),
+        ("tp_size=4, dp_size=2, enable_dp_attention=False", (4, None)),
+        ("tp_size=4, dp_size=1", (4, None)),
+    ],
+)
+def test_tp_of_sglang_counts_all_gpus_of_attention_data_parallel(
+    arguments: str, layout: tuple[int, int | None]
+) -> None:
+    log = parse_log(f"server_args=ServerArgs(model_path='m', {arguments})\nmax_total_num_tokens=5\n")
+    assert (log.tp, log.dp) == layout
+
+
+def test_the_path_of_a_draft_model_is_not_that_of_the_model() -> None:
+    log = parse_log(
+        "python -m sglang.launch_server --model-path org/model --speculative-draft-model-path=org/draft --tp=8\n"
+        "server_args=ServerArgs(model_path='org/model', speculative_draft_model_path='org/draft')\n"
+        "max_total_num_tokens=5\n"
+    )
+    assert (log.model, log.tp) == ("org/model", 8)
+
+
+def test_memory_without_its_total() -> None:
+    line = "calculating max tokens in paged kv cache: total: ?, available: 5.00 GiB\nNumber of tokens per block: 32"
+    assert parse_log(line).used_bytes is None
+
+
+def test_the_share_that_sglang_reduces() -> None:
+    log = parse_log(
+        "server_args=ServerArgs(mem_fraction_static=0.88)\nAutomatically reduce --mem-fraction-static to 0.540 because "
+        "this is a multimodal model.\nLoad weight begin. avail mem=77.17 GB\n"
+    )
+    assert log.utilisation == Fraction(54, 100)
+
+
+def test_tensorrt_llm_by_blocks() -> None:
+    """NVIDIA/TensorRT-LLM#4275: 16.05 GiB are 0.9 of the 17.83 that are free of 31.84."""
+    log = parse_log(
+        "[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 31.84 GiB, available: "
+        "17.83 GiB\n[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: 8219\n"
+        "[TensorRT-LLM][INFO] Number of tokens per block: 32.\n"
+        "[TensorRT-LLM][INFO] [MemUsageChange] Allocated 16.05 GiB for max tokens in paged KV cache (263008)\n"
+    )
+    assert (log.blocks, log.block_tokens, log.tokens) == (8219, 32, 263_008)
+    assert log.total_bytes == round(Fraction("31.84") * GIB)
+    assert log.used_bytes == round(Fraction("31.84") * GIB) - round(Fraction("17.83") * GIB)
+    fewer = parse_log("Number of blocks in KV cache primary pool: 8219\nNumber of tokens per block: 32.\n")
+    assert fewer.tokens == 263_008
+
+
+@pytest.mark.parametrize("digits", [20, 5000])
+def test_numbers_without_end_are_no_numbers(digits: int) -> None:
+    with pytest.raises(BadInput, match="says nothing"):
+        parse_log(f"GPU KV cache size: {'9' * digits} tokens\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("tensor_parallel_size=0", "tp is none"),
+        ("max_model_len=0", "longest is none"),
+        ("gpu_memory_utilization=0", "the share of memory is none"),
+        ("gpu_memory_utilization=0.9\n(Worker) gpu_memory_utilization=0.8", "several shares of memory"),
+    ],
+)
+def test_values_that_no_start_has(line: str, what: str) -> None:
+    with pytest.raises(BadInput, match=what):
+        parse_log(f"{line}\nGPU KV cache size: 5 tokens\n", "start.log")
 
 
 def test_bytes_that_are_no_utf8_do_not_matter(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from sizing.sequence.feed_forward import GatedMlp
 from sizing.sequence.heads import FullAttention, SlidingAttention
 from sizing.sequence.latent import LatentAttention
 from sizing.sequence.model import Block, ModelShape
+from sizing.sequence.recurrent import KimiDeltaAttention
 from sizing.sequence.tensors import Role, Tensors
 from sizing.sequence.weights import FORMATS, weight_bytes
 from sizing.units.amounts import GIB
@@ -101,12 +102,15 @@ def shape(attention: AttentionKind, vocabulary: int = 64_000, **more: Any) -> Mo
     return ModelShape("m", "m", 1024, vocabulary, False, (block,), "bf16", 65_536, **more)
 
 
+TABLE = 65_536 * 64 * 2  # sines and cosines of the positions of `shape`, for rows of 64
+
+
 def test_loaded_weights_are_copied_where_they_cannot_be_split() -> None:
     model = shape(FullAttention(query_heads=16, kv_heads=2, head_dim=64))
     weights = weight_bytes(model, FORMATS["bf16"])
     keys_and_values, norms = 2 * 1024 * 2 * 64 * 2 * 2, (2 * 2 + 1) * 1024 * 2
     more = loaded_bytes(model, weights, Layout(8)) - weights.one_copy
-    assert more == 3 * keys_and_values + 7 * norms
+    assert more == 3 * keys_and_values + 7 * norms + 8 * TABLE
 
 
 def test_loaded_weights_fill_the_vocabulary_up() -> None:
@@ -122,7 +126,22 @@ def test_loaded_weights_hold_encoders_and_the_expansion_of_latents() -> None:
     latent = LatentAttention(query_heads=8, kv_lora_rank=256, rope_head_dim=64, nope_head_dim=128, value_head_dim=128)
     model = shape(latent, encoders=(Tensors(Role.ENCODER, 1000),))
     weights = weight_bytes(model, FORMATS["bf16"])
-    assert loaded_bytes(model, weights, Layout(1)) == weights.one_copy + 2 * 1000 + 2 * (2 * 256 * 8 * 256)
+    assert loaded_bytes(model, weights, Layout(1)) == weights.one_copy + 2 * 1000 + 2 * (2 * 256 * 8 * 256) + TABLE
+
+
+def test_every_gpu_has_the_table_of_positions() -> None:
+    """Llama 4 Scout loads 53.12 GiB a GPU under TP 4 (vLLM 0.19.0, llm-d planner): 2.5 are ten million positions."""
+    full = FullAttention(query_heads=16, kv_heads=8, head_dim=64)
+    wide = FullAttention(query_heads=16, kv_heads=8, head_dim=128)
+    delta = KimiDeltaAttention(heads=8, head_dim=128, conv_kernel=4)
+    for attention, table in ((full, TABLE), (wide, 2 * TABLE), (delta, 0)):
+        model = shape(attention)
+        weights = weight_bytes(model, FORMATS["bf16"])
+        whole, wider = (loaded_bytes(model, weights, Layout(2), rotary_bytes=size) for size in (2, 4))
+        assert wider - whole == 2 * table
+    scout = replace(shape(replace(full, head_dim=128)), context_limit=10_485_760)
+    weights = weight_bytes(scout, FORMATS["bf16"])
+    assert (loaded_bytes(scout, weights, Layout(1)) - weights.one_copy) / GIB == pytest.approx(2.5, abs=0.01)
 
 
 @pytest.mark.parametrize(("name", "loaded"), [("gpt-oss-120b", 64.38), ("gpt-oss-20b", 13.47)])
@@ -132,10 +151,9 @@ def test_experts_in_mxfp4_are_filled_up_to_256(name: str, loaded: float) -> None
     weights = weight_bytes(model, FORMATS["mxfp4"])
     engine = CATALOG.engine("vllm-0.11")
     assert engine.loaded(model, weights, Layout(1), Start()) / GIB == pytest.approx(loaded, rel=0.005)
-    assert (
-        engine.loaded(model, weight_bytes(model, FORMATS["bf16"]), Layout(1), Start())
-        == weight_bytes(model, FORMATS["bf16"]).one_copy
-    )
+    plain = weight_bytes(model, FORMATS["bf16"])
+    table = model.context_limit * 64 * 2
+    assert engine.loaded(model, plain, Layout(1), Start()) == plain.one_copy + table
 
 
 def test_windows_reserve_what_is_in_flight_once_a_pool() -> None:
@@ -164,8 +182,23 @@ def test_what_was_measured_goes_before_the_rules() -> None:
     assert measured.budget(gpu, LLAMA, WEIGHTS, BF16, Layout(2)) == rules.budget(
         gpu, LLAMA, WEIGHTS, BF16, Layout(2), Start()
     )
+    said = Start(taken_bytes=GIB)
+    assert measured.outside(gpu, LLAMA, WEIGHTS, Layout(1), said).taken == GIB
     other = replace(LLAMA, name="other")
     assert measured.outside(gpu, other, WEIGHTS, Layout(1)) == rules.outside(gpu, other, WEIGHTS, Layout(1), Start())
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOG.names("engines") if name != "ideal"])
+def test_what_is_taken_goes_before_what_a_profile_expects(name: str) -> None:
+    """One GiB more leaves one less for the cache; of TensorRT-LLM the share of it."""
+    engine = CATALOG.engine(name)
+    gpu = memory(engine, H100)
+    left = [
+        engine.budget(gpu, LLAMA, WEIGHTS, BF16, Layout(1), Start(taken_bytes=taken)).kv_bytes
+        for taken in (GIB, 2 * GIB)
+    ]
+    assert left[0] - left[1] == pytest.approx(0.9 * GIB if name == "tensorrt-llm" else GIB, abs=1)
+    assert engine.outside(gpu, LLAMA, WEIGHTS, Layout(1), Start(taken_bytes=GIB)).taken == GIB
 
 
 def test_ideal_is_the_arithmetic_with_its_reserve() -> None:
@@ -186,3 +219,11 @@ def test_more_gpus_and_more_memory_never_hold_less(name: str) -> None:
         one = engine.budget(memory(engine, gib), LLAMA, WEIGHTS, BF16, layout_for(LLAMA, 1), Start())
         assert one.kv_bytes > previous
         previous = one.kv_bytes
+
+
+def test_tensorrt_llm_counts_tokens_of_windows_where_all_layers_have_one() -> None:
+    engine = CATALOG.engine("tensorrt-llm")
+    window = SlidingAttention(query_heads=16, kv_heads=8, head_dim=64, window=512)
+    printed = engine.printed(memory(engine, H100), shape(window), BF16, Layout(1), GIB, Start())
+    assert printed.token_bytes == 2 * 2 * 8 * 64 * 2
+    assert printed.tokens == GIB // printed.token_bytes

@@ -3,9 +3,12 @@
 from fractions import Fraction
 
 from sizing.pool.layout import Layout
+from sizing.sequence.compressed import CompressedAttention
 from sizing.sequence.feed_forward import Experts
+from sizing.sequence.heads import FullAttention
 from sizing.sequence.latent import LatentAttention
 from sizing.sequence.model import ModelShape
+from sizing.sequence.recurrent import KimiDeltaAttention
 from sizing.sequence.tensors import Role
 from sizing.sequence.weights import BF16_BITS, FORMATS, WeightBytes
 from sizing.units.amounts import whole_bytes
@@ -17,11 +20,17 @@ MXFP4_BITS = FORMATS["mxfp4"].bits
 
 
 def loaded_bytes(
-    model: ModelShape, weights: WeightBytes, layout: Layout, element_bytes: int = 2, mxfp4_multiple: int = 1
+    model: ModelShape,
+    weights: WeightBytes,
+    layout: Layout,
+    element_bytes: int = 2,
+    mxfp4_multiple: int = 1,
+    rotary_bytes: int | None = None,
 ) -> int:
     """Bytes of all GPUs of one pool: what cannot be split is copied (norms, routers, latent projections, KV heads
-    beyond their number), encoders are split like the rest, absorbed latents keep their expansion a second time, and
-    experts in MXFP4 are as wide as a multiple of `mxfp4_multiple`.
+    beyond their number), encoders are split like the rest, absorbed latents keep their expansion a second time,
+    experts in MXFP4 are as wide as a multiple of `mxfp4_multiple`, and every GPU has the table of rotary positions, of
+    `rotary_bytes` an element (`element_bytes` where that is None).
     """
     bits = (
         _widened(model, weights, layout, mxfp4_multiple)
@@ -29,7 +38,8 @@ def loaded_bytes(
         + _expansions(model) * 8 * element_bytes
         + _filling(model) * BF16_BITS
     )
-    return weights.on_pool(layout.tp, layout.gpus_per_replica, copies=True) + whole_bytes(bits)
+    table = layout.tp * _rotary_elements(model) * (element_bytes if rotary_bytes is None else rotary_bytes)
+    return weights.on_pool(layout.tp, layout.gpus_per_replica, copies=True) + whole_bytes(bits) + table
 
 
 def _widened(model: ModelShape, weights: WeightBytes, layout: Layout, multiple: int) -> Fraction:
@@ -65,3 +75,17 @@ def _expansions(model: ModelShape) -> int:
 def _filling(model: ModelShape) -> int:
     rows = -model.vocabulary % VOCABULARY_MULTIPLE
     return rows * model.hidden * (1 if model.tied_embeddings else 2)
+
+
+def _rotary_elements(model: ModelShape) -> int:
+    """Sines and cosines of every position up to the model's limit, once for each width of heads (vLLM 0.32.0
+    `layers/rotary_embedding/base.py`, `_compute_cos_sin_cache`): 2.5 GiB for the ten million tokens of Llama 4 Scout.
+    The whole width is counted, also where a model rotates a part of it. Models with Kimi delta attention have no
+    positions.
+    """
+    kinds = [kind for _, kind in model.layers()]
+    if any(isinstance(kind, KimiDeltaAttention) for kind in kinds):
+        return 0
+    widths = {kind.rope_head_dim for kind in kinds if isinstance(kind, LatentAttention | CompressedAttention)}
+    widths |= {kind.head_dim for kind in kinds if isinstance(kind, FullAttention)}
+    return model.context_limit * sum(widths)

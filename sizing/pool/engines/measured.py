@@ -1,6 +1,5 @@
 """A profile with what was measured: a log of the same model on as many GPUs goes before the rules."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sizing.pool.budget import PoolBudget
@@ -41,9 +40,7 @@ class MeasuredEngine:
     def outside(
         self, memory: Memory, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED
     ) -> Outside:
-        predicted = self.engine.outside(memory, model, weights, layout, start)
-        found = _of(self.measured, model, layout)
-        return predicted if found is None else Outside(unused=predicted.unused, activations=found.outside_bytes)
+        return self.engine.outside(memory, model, weights, layout, self._measured(model, layout, start))
 
     def loaded(self, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED) -> int:
         return self.engine.loaded(model, weights, layout, start)
@@ -57,10 +54,7 @@ class MeasuredEngine:
         layout: Layout,
         start: Start = AS_SHIPPED,
     ) -> PoolBudget:
-        predicted = self.engine.budget(memory, model, weights, precision, layout, start)
-        of_rules = self.engine.outside(memory, model, weights, layout, start)
-        more = self.outside(memory, model, weights, layout, start).total - of_rules.total
-        return replace(predicted, reserve_bytes=predicted.reserve_bytes + layout.tp * more)
+        return self.engine.budget(memory, model, weights, precision, layout, self._measured(model, layout, start))
 
     def printed(
         self,
@@ -73,6 +67,8 @@ class MeasuredEngine:
     ) -> Printed:
         return self.engine.printed(memory, model, precision, layout, cache_bytes, start)
 
-
-def _of(measured: Sequence[Measurement], model: ModelShape, layout: Layout) -> Measurement | None:
-    return next((each for each in measured if each.model == model.name and each.gpus == layout.gpus_per_replica), None)
+    def _measured(self, model: ModelShape, layout: Layout, start: Start) -> Start:
+        """`start` with what was measured of this model on as many GPUs, if anything was and nothing else is said."""
+        of_this = (model.name, layout.gpus_per_replica)
+        found = [each.outside_bytes for each in self.measured if (each.model, each.gpus) == of_this]
+        return replace(start, taken_bytes=found[0]) if found and start.taken_bytes is None else start

@@ -32,7 +32,8 @@ class Start:
 
     `longest` is the longest sequence that it accepts (the model's limit by default), `batched_tokens` the most tokens
     of one step, `sequences` the most that run together, `element_bytes` the width of an activation, `state_copies` the
-    recurrent states that are kept of one sequence.
+    recurrent states that are kept of one sequence. `taken_bytes` is what one GPU was seen to take beside weights and
+    cache: it goes before what a profile expects.
     """
 
     utilisation: Fraction | None = None
@@ -42,6 +43,7 @@ class Start:
     element_bytes: int = 2
     graphs_inside: bool | None = None
     state_copies: int | None = None
+    taken_bytes: int | None = None
 
 
 AS_SHIPPED = Start()
@@ -49,21 +51,17 @@ AS_SHIPPED = Start()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """Bytes of one GPU that are neither weights nor cache, by cause.
-
-    `unused` is what the engine leaves alone by its share of utilisation, `in_flight` what the tokens of running steps
-    hold of windows beyond the windows themselves.
-    """
+    """Bytes of one GPU that are neither weights nor cache, by cause; `unused` is what the engine leaves alone by its
+    share of utilisation."""
 
     unused: int = 0
     activations: int = 0
     non_torch: int = 0
     graphs: int = 0
-    in_flight: int = 0
 
     @property
     def total(self) -> int:
-        return self.unused + self.taken + self.in_flight
+        return self.unused + self.taken
 
     @property
     def taken(self) -> int:
@@ -131,3 +129,21 @@ class Engine(Protocol):
     ) -> Printed:
         """What is printed where one GPU has `cache_bytes` for the cache."""
         ...
+
+
+def budget_of(
+    engine: Engine,
+    memory: Memory,
+    model: ModelShape,
+    weights: WeightBytes,
+    layout: Layout,
+    start: Start,
+    in_flight_bytes: int = 0,
+) -> PoolBudget:
+    """HBM of one pool, less what `engine` has outside weights and cache on each of its GPUs and `in_flight_bytes` of
+    the pool, less the weights as it loads them."""
+    return PoolBudget(
+        hbm_bytes=layout.tp * memory.hbm_bytes,
+        reserve_bytes=layout.tp * engine.outside(memory, model, weights, layout, start).total + in_flight_bytes,
+        weight_bytes=engine.loaded(model, weights, layout, start),
+    )

@@ -12,7 +12,7 @@ from math import ceil
 
 from sizing.pool.budget import PoolBudget
 from sizing.pool.engines.loaded import loaded_bytes
-from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Start
+from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Start, budget_of
 from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
 from sizing.pool.storage import FP8_ROWS, RowStorage
@@ -23,6 +23,7 @@ from sizing.sequence.sharding import Sharding
 from sizing.sequence.streams import ALL, CacheRole, Stored, Stream
 from sizing.sequence.weights import WeightBytes
 
+ROTARY_BYTES = 4  # of an element of the table of positions
 STATE_BITS = 32  # of an element of a recurrent state
 AMD = "AMD"
 MANY = 4  # TP from which more sequences are captured
@@ -158,10 +159,12 @@ class SglangEngine:
         free = memory.hbm_bytes - self.hidden_bytes - self.context_bytes
         unused = ceil((1 - self.share(memory, model, layout, start)) * free)
         loading = self.loading_bytes if layout.gpus_per_replica == 1 else self.loading_bytes_in_group
+        if start.taken_bytes is not None:
+            loading = start.taken_bytes
         return Outside(unused=unused + self.hidden_bytes + self.context_bytes, non_torch=loading)
 
     def loaded(self, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED) -> int:
-        return loaded_bytes(model, weights, layout, start.element_bytes)
+        return loaded_bytes(model, weights, layout, start.element_bytes, rotary_bytes=ROTARY_BYTES)
 
     def budget(
         self,
@@ -173,11 +176,7 @@ class SglangEngine:
         start: Start = AS_SHIPPED,
     ) -> PoolBudget:
         """Tokens and states share what is left, as they do where `mamba_full_memory_ratio` is set for the load."""
-        return PoolBudget(
-            hbm_bytes=layout.tp * memory.hbm_bytes,
-            reserve_bytes=layout.tp * self.outside(memory, model, weights, layout, start).total,
-            weight_bytes=self.loaded(model, weights, layout, start),
-        )
+        return budget_of(self, memory, model, weights, layout, start)
 
     def printed(
         self,

@@ -13,7 +13,7 @@ from math import ceil
 from sizing.pool.budget import PoolBudget
 from sizing.pool.engines.activations import expert_bytes, forward_bytes
 from sizing.pool.engines.loaded import loaded_bytes
-from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Start
+from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Start, budget_of
 from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
 from sizing.pool.storage import RowStorage
@@ -74,6 +74,8 @@ class TensorRtEngine:
         activations = ceil(step + expert_bytes(model, tokens, layout.tp, start.element_bytes)) + self.base_bytes
         non_torch = self.non_torch_bytes if layout.gpus_per_replica == 1 else self.non_torch_bytes_in_group
         share = self.utilisation if start.utilisation is None else start.utilisation
+        if start.taken_bytes is not None:
+            activations, non_torch = start.taken_bytes, 0
         free = max(0, memory.hbm_bytes - self.hidden_bytes - loaded - activations - non_torch)
         return Outside(
             unused=self.hidden_bytes + ceil((1 - share) * free), activations=activations, non_torch=non_torch
@@ -91,11 +93,7 @@ class TensorRtEngine:
         layout: Layout,
         start: Start = AS_SHIPPED,
     ) -> PoolBudget:
-        return PoolBudget(
-            hbm_bytes=layout.tp * memory.hbm_bytes,
-            reserve_bytes=layout.tp * self.outside(memory, model, weights, layout, start).total,
-            weight_bytes=self.loaded(model, weights, layout, start),
-        )
+        return budget_of(self, memory, model, weights, layout, start)
 
     def printed(
         self,
@@ -106,7 +104,9 @@ class TensorRtEngine:
         cache_bytes: int,
         start: Start = AS_SHIPPED,
     ) -> Printed:
-        """Tokens of whole blocks."""
-        token = model.bytes_per_token(layout.sharding, self.storage(model, precision)) / layout.tp
+        """Tokens of whole blocks; those of a window where all layers have one."""
+        stored = self.storage(model, precision).stored(model.layers(), layout.sharding)
+        kept = [each for each in stored if each.grows] or [each for each in stored if not each.stream.is_state]
+        token = sum((each.token_bits for each in kept), Fraction(0)) / 8 / layout.tp
         tokens = int(cache_bytes / (token * self.block)) * self.block if token else 0
         return Printed(tokens, None, token)

@@ -21,7 +21,7 @@ from sizing.pool.engines.activations import (
 from sizing.pool.engines.blocks import Pool, Unit, pool_of
 from sizing.pool.engines.loaded import loaded_bytes
 from sizing.pool.engines.packed import packed_pool
-from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Start
+from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Start, budget_of
 from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
 from sizing.pool.storage import FP8_ROWS, NVFP4_ROWS, RowStorage, per_head
@@ -180,11 +180,14 @@ class VllmEngine:
         self, memory: Memory, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED
     ) -> Outside:
         share = self.utilisation if start.utilisation is None else start.utilisation
+        unused = memory.hbm_bytes - ceil(share * (memory.hbm_bytes - self.hidden_bytes))
+        if start.taken_bytes is not None:
+            return Outside(unused=unused, activations=start.taken_bytes)
         inside = self.graphs_inside if start.graphs_inside is None else start.graphs_inside
         graphs = self.graph_bytes + self.graph_bytes_per_layer * model.layer_count
         alone = layout.gpus_per_replica == 1
         return Outside(
-            unused=memory.hbm_bytes - ceil(share * (memory.hbm_bytes - self.hidden_bytes)),
+            unused=unused,
             activations=ceil(self._activations(memory, model, layout, start)),
             non_torch=self.non_torch_bytes if alone else self.non_torch_bytes_in_group,
             graphs=graphs if inside else 0,
@@ -213,17 +216,12 @@ class VllmEngine:
         start: Start = AS_SHIPPED,
     ) -> PoolBudget:
         """Tokens in flight are once in a pool, whatever the sequences, and counted with what is outside the cache."""
-        outside = self.outside(memory, model, weights, layout, start)
         longest = start.longest or model.context_limit
         steady, busy = (
             model.sequence_bytes(longest, layout.sharding, storage)
             for storage in (self.storage(model, precision), self._storage_at_start(memory, model, precision, start))
         )
-        return PoolBudget(
-            hbm_bytes=layout.tp * memory.hbm_bytes,
-            reserve_bytes=layout.tp * outside.total + busy - steady,
-            weight_bytes=self.loaded(model, weights, layout, start),
-        )
+        return budget_of(self, memory, model, weights, layout, start, busy - steady)
 
     def printed(
         self,
