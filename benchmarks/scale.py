@@ -2,15 +2,17 @@
 
     python benchmarks/scale.py [SECONDS] [SEED]
 
-Prints every improvement with its time, then the value, bound and gap of each stage, and the share of the time that was
-spent inside HiGHS. Contexts are partly round and partly odd; demands are log-normal, so that some classes are large.
+Prints every better plan and every bound with its time, then the value, bound and gap of each stage, the share of the
+time that was spent inside HiGHS, and which aims are met. Contexts are partly round and partly odd; demands are
+log-normal, so that some classes are large.
 """
 
 import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import monotonic
+from dataclasses import dataclass
+from time import monotonic, process_time
 from typing import Any
 
 import highspy
@@ -20,6 +22,9 @@ from sizing.catalog.catalog import Catalog
 from sizing.plan.plan import Plan
 
 SECONDS = 300.0
+FIRST_PLAN_SECONDS = 20.0
+MOST_GAP = 0.02
+MOST_OUTSIDE_HIGHS = 0.5
 MODELS = 20
 CLASSES_OF_A_MODEL = 8
 TOKENS_OF_A_CLASS = 80e6
@@ -70,25 +75,54 @@ def seconds_in_highs() -> Iterator[list[float]]:
         highspy.Highs.run = run
 
 
+@dataclass
+class Log:
+    """What the search told and when, printed as it comes. `first_plan` in seconds; None as long as there is none."""
+
+    started: float
+    first_plan: float | None = None
+
+    def tell(self, text: str) -> None:
+        seconds = monotonic() - self.started
+        if self.first_plan is None and "a plan of" in text:
+            self.first_plan = seconds
+        print(f"{seconds:7.1f} s  {text}", flush=True)
+
+
+def targets(plan: Plan, first_plan: float, share: float) -> Iterator[tuple[str, bool]]:
+    """What is aimed at, and whether this run meets it."""
+    stages = {stage.stage: stage for stage in plan.stages}
+    pods = stages["pods"]
+    yield f"first plan within {FIRST_PLAN_SECONDS:.0f} s", first_plan <= FIRST_PLAN_SECONDS
+    yield "Pods within one of their bound", pods.value - (pods.bound or 0) <= 1
+    for name in ("power", "gpus"):
+        yield f"{name} within {MOST_GAP:.0%} of its bound", (stages[name].gap or 0) <= MOST_GAP
+    yield f"at most {MOST_OUTSIDE_HIGHS:.0%} of the time outside HiGHS", 1 - share <= MOST_OUTSIDE_HIGHS
+
+
 def main() -> None:
     limit = float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
     request = sizing.load_workload(workload(int(sys.argv[2]) if len(sys.argv) > 2 else 1))
-    started = monotonic()
+    log = Log(monotonic())
+    processor = process_time()
     with seconds_in_highs() as spent:
-        plan = sizing.solve(
-            request,
-            time_limit=limit,
-            progress=lambda text: print(f"{monotonic() - started:7.1f} s  {text}", flush=True),
-        )
-    whole = monotonic() - started
-    if not isinstance(plan, Plan):
-        print(f"no plan: {plan.status}: {'; '.join(plan.reasons)}")
+        plan = sizing.solve(request, time_limit=limit, progress=log.tell)
+    whole = monotonic() - log.started
+    if not isinstance(plan, Plan) or log.first_plan is None:
+        print(f"no plan: {plan.status}")
         return
     print(f"{'stage':20}{'value':>12}{'bound':>12}{'gap':>8}  unit")
     for stage in plan.stages:
         bound, gap = (stage.bound, stage.gap) if stage.bound is not None else (0, 1.0)
-        print(f"{stage.stage:20}{stage.value:12,}{bound:12,}{gap:8.1%}  {stage.unit}")
-    print(f"{whole:.1f} s in all, {spent[0] / whole:.0%} of it in HiGHS")
+        conditional = ", conditional" if stage.conditional else ""
+        print(f"{stage.stage:20}{stage.value:12,}{bound:12,}{gap:8.1%}  {stage.unit}{conditional}")
+    share = spent[0] / whole
+    print(
+        f"first plan after {log.first_plan:.1f} s; {whole:.1f} s in all, {share:.0%} of it in HiGHS; "
+        f"{process_time() - processor:.1f} s of processor time"
+    )
+    for aim, met in targets(plan, log.first_plan, share):
+        print(f"{'met' if met else 'NOT MET':8} {aim}")
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = 31
-COMMAND = "from sizing.cli.main import main; main()"
+COMMAND = "from sizing.cli.start import main; main()"
 CLICK = "import click"
-SOLVER_LIBRARIES = "import pyomo.environ, highspy, openpyxl, pydantic, click"
+SOLVER_LIBRARIES = "import pyomo.environ, highspy, xlsxwriter, pydantic, click"
 CATALOG_LIBRARIES = """
 import click, pydantic, yaml
 yaml.CSafeLoader
@@ -50,7 +50,7 @@ CASES = (
     Case(
         "solve workloads/customer.yaml --out {folder}",
         SOLVER_LIBRARIES,
-        "pyomo.environ, highspy, openpyxl, pydantic, click",
+        "pyomo.environ, highspy, xlsxwriter, pydantic, click",
         1.3,
     ),
 )

@@ -6,6 +6,7 @@ The second is the relaxation whose value is a lower bound: Pods and systems are 
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyomo.environ as pyo
@@ -73,15 +74,25 @@ class PatternContents(Contents):
         return linear((1, model.pools[self.index[deployment, pattern]]) for pattern in self.columns.of(deployment))
 
 
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """At `values[w,p]` of a sequence no pool of deployment c can hold more than `most[c]`, however it is filled."""
+
+    values: Mapping[tuple[str, Precisions], float]
+    most: Mapping[str, float]
+
+
 class FractionalContents(Contents):
     """`sequences[c,w]`, any mix that fits the bytes of `used_pools[c]` pools.
 
     A pool never holds more whole sequences of one class than fit by themselves, so that each class is also bounded by
     its floor: without it the bound would be that of a pool that splits sequences. With `whole_replicas` the weights
-    of a replica are whole too: a stronger bound, and a harder program.
+    of a replica are whole too: a stronger bound, and a harder program. `worth` is one more thing that is known of all
+    patterns; with the duals of a converged linear program the relaxation is nowhere weaker than that program.
     """
 
-    def __init__(self, whole_replicas: bool = False) -> None:
+    def __init__(self, whole_replicas: bool = False, worth: Worth | None = None) -> None:
+        self.worth = worth or Worth({}, {})
         self.counts = pyo.NonNegativeIntegers if whole_replicas else pyo.NonNegativeReals
 
     def declare(self, model: Model, sets: Sets) -> None:
@@ -104,8 +115,17 @@ class FractionalContents(Contents):
             most = min(candidates[deployment].alone(name), demands[name])
             return model.sequences[deployment, name] <= most * model.used_pools[deployment]
 
+        def contents_fit_worth(model: Model, deployment: str) -> Expression:
+            precisions = candidates[deployment].deployment.precisions
+            most = self.worth.most[deployment]
+            values = ((name, self.worth.values.get((name, precisions), 0.0)) for name in candidates[deployment].sizes)
+            held = linear((value / most, model.sequences[deployment, name]) for name, value in values if value > 0)
+            return held <= model.used_pools[deployment]
+
         model.contents_fit_bytes = pyo.Constraint(list(candidates), rule=contents_fit_bytes)
         model.contents_fit_whole = pyo.Constraint(keys, rule=contents_fit_whole)
+        worthwhile = [deployment for deployment in candidates if self.worth.most.get(deployment, 0) > 0]
+        model.contents_fit_worth = pyo.Constraint(worthwhile, rule=contents_fit_worth)
 
     def held(self, model: Model, name: str, precisions: Precisions) -> Expression:
         return linear((1, model.sequences[key]) for key in self._holding[name, precisions])

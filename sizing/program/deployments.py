@@ -114,6 +114,11 @@ class _Offers:
                 takers = [service for service in self.classes if Precisions(weights, kv.name) in service.precisions]
                 if not takers:
                     continue
+                rules, gpu = self.request.policy.rules, system.gpu
+                unsupported = rules.supports.refusal(rules.name, gpu.vendor, gpu.generation, weights, kv)
+                if unsupported:
+                    obstruct(unsupported, takers)
+                    continue
                 candidates = [self._candidate(system, weights, kv, layout, takers) for layout in offered]
                 if all(candidate.budget <= 0 for candidate in candidates):
                     missing, layout = min(
@@ -137,7 +142,7 @@ class _Offers:
         """One deployment with the bytes of each class that fits a pool of it."""
         hbm = system.gpu.hbm_bytes(self.request.policy.hbm)
         assert hbm is not None  # a system without it is no candidate (decision 6)
-        rules, memory = self.request.policy.rules, Memory(hbm, system.gpu.vendor)
+        rules, memory = self.request.policy.rules, Memory(hbm, system.gpu.vendor, system.gpu.name)
         budget = rules.budget(memory, self.model, self.weights[weights], kv, layout)
         deployment = Deployment(system, self.model, weights, kv, layout, budget, rules.storage(self.model, kv))
         sizes = {service.name: deployment.sequence_bytes(service.context) for service in classes}

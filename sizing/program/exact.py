@@ -6,21 +6,24 @@ over them improves the plan. Where the two still differ, the column set is *clos
 could use are added, and the integer program decides the stage.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
+from math import inf, isfinite
 
 from sizing.plan.choice import Sequences
 from sizing.program.constraints import STATEMENTS
 from sizing.program.contents import Contents, FractionalContents, PatternContents
 from sizing.program.formulation import Formulation, declare
 from sizing.program.linear_program import Duals, LinearRelaxation
+from sizing.program.models_apart import ModelsApart
 from sizing.program.objective import Stage
 from sizing.program.patterns import Columns, all_columns, starting_columns
-from sizing.program.pricing import KnapsackGroup, closing_patterns, knapsack_groups, price
+from sizing.program.pricing import KnapsackGroup, closing_patterns, knapsack_groups, most_worth, price
+from sizing.program.promise import Promise
 from sizing.program.sets import Sets
 from sizing.program.solver import Effort, Minimised, Minimiser, rounded_up, stage_value
+from sizing.program.spreading import Running
 
 MOST_CLOSING = 4_000
 """Patterns up to which a stage's column set is closed."""
@@ -58,12 +61,14 @@ class NotFound:
 class Converged:
     """What column generation showed of a stage: a bound over all patterns, and the duals that closing needs.
 
-    Values times `scale` are dual feasible over all patterns; `bound` is what they then prove, unrounded.
+    The values of each model times its scale are dual feasible over all patterns; `bound` is what they then prove,
+    unrounded. The stage's values are multiples of `step`.
     """
 
     duals: Duals
-    scale: float
+    scales: Mapping[str, float]
     bound: float
+    step: int
 
 
 def formulate(sets: Sets, contents: Contents) -> Formulation:
@@ -74,6 +79,10 @@ def formulate(sets: Sets, contents: Contents) -> Formulation:
     return formulation
 
 
+Tell = Callable[[Stage, int], None]
+"""Told the value of every plan found in a stage that is minimised."""
+
+
 class ExactSearch:
     """Minimises stage after stage over one set of candidates.
 
@@ -81,9 +90,10 @@ class ExactSearch:
     of another's over some of the same candidates.
     """
 
-    def __init__(self, sets: Sets, effort: Effort) -> None:
+    def __init__(self, sets: Sets, effort: Effort, tell: Tell = lambda _stage, _value: None) -> None:
         self.sets = sets
         self.effort = effort
+        self._tell = tell
         self.plan: Formulation | None = None
         self.stopped = False
         self._loads = sum(len(candidate.sizes) for candidate in sets.candidates)
@@ -102,31 +112,37 @@ class ExactSearch:
         assert self.plan is not None
         return stage_value(stage, self.plan)
 
-    def quick_bound(self, stage: Stage) -> int | NotFound:
-        """A lower bound of a stage at little cost, or that there is no plan at all."""
-        if self._is_met(stage, stage.floor) or self.is_large:
+    def quick_bound(self, stage: Stage, cutoff: float = inf) -> int | NotFound:
+        """A lower bound of a stage at little cost, or that there is no plan at all; above `cutoff` any will do."""
+        if self._is_met(stage, stage.floor):
             return stage.floor
         if stage.name not in self._bounds:
+            promised = max(stage.floor, self._promised(stage))
+            if self.is_large or promised > cutoff or self._is_out_of_time():
+                return promised
             relaxed = self._minimise(self._relaxed, stage)
             if relaxed.infeasible and self.plan is None:
                 return NotFound(proven=True, stopped=False)
             self._bounds[stage.name] = max(stage.floor, relaxed.bound)
         return self._bounds[stage.name]
 
-    def minimise(self, stage: Stage, cutoff: float = inf) -> int | NotFound:
+    def minimise(self, stage: Stage, cutoff: float = inf, roughly: bool = False) -> int | NotFound:
         """Improve the plan in one stage; the best bound found, or that there is no plan at all.
 
-        Where a bound is above `cutoff`, nothing better can come of it and the search ends there.
+        Where a bound is above `cutoff`, nothing better can come of it and the search ends there; `roughly`, also where
+        models by themselves have given a plan.
         """
-        bound = self._minimise_to(stage, cutoff)
+        bound = self._minimise_to(stage, cutoff, roughly)
         if not isinstance(bound, NotFound):
             self._bounds[stage.name] = bound
         return bound
 
-    def _minimise_to(self, stage: Stage, cutoff: float) -> int | NotFound:
+    def _minimise_to(self, stage: Stage, cutoff: float, roughly: bool) -> int | NotFound:
         bound = self.quick_bound(stage)
         if isinstance(bound, NotFound) or self._is_met(stage, bound) or bound > cutoff:
             return bound
+        if self._is_out_of_time():
+            return NotFound(proven=False, stopped=True) if self.plan is None else bound
         if self._columns.complete:
             return self._decide(stage, bound)
         if self._loads <= MOST_RELAXED_WHOLE:
@@ -136,19 +152,23 @@ class ExactSearch:
         if self.plan is None and not self._serve_all():
             return NotFound(proven=not self.stopped, stopped=self.stopped)
         converged = self._generate(stage)
+        if converged is not None and self._loads > MOST_RELAXED_WHOLE:
+            bound = max(bound, self._solve_models_apart(stage, converged))
+            if self._is_met(stage, bound) or bound > cutoff or (roughly and self.plan is not None):
+                return bound
         self._improve(stage, MOST_NODES if self.is_large else MOST_NODES_OF_A_PLAN)
         if self.plan is None:
             return self._decide_among_all(stage, bound)
         if converged is None:
             return bound
-        bound = max(bound, rounded_up(converged.bound))
+        bound = max(bound, rounded_up(converged.bound, converged.step))
         if self._is_met(stage, bound) or bound > cutoff or not self._close(stage, converged):
             return bound
         return self._decide(stage, bound)
 
     def improve(self, stage: Stage, most_nodes: int, gap: float) -> None:
         """Improve the plan a little in a stage that proves nothing; how far depends on no clock."""
-        if self.value(stage) > stage.floor:
+        if self.value(stage) > stage.floor and not self._is_out_of_time():
             self._improve(stage, most_nodes, gap)
 
     def hold(self, stage: Stage, value: int) -> None:
@@ -168,6 +188,10 @@ class ExactSearch:
     @cached_property
     def _groups(self) -> tuple[KnapsackGroup, ...]:
         return knapsack_groups(self.sets.candidates, self._demands)
+
+    @cached_property
+    def _models_apart(self) -> ModelsApart:
+        return ModelsApart(self.sets, self.effort)
 
     @cached_property
     def _relaxed(self) -> Minimiser:
@@ -193,6 +217,21 @@ class ExactSearch:
     def _is_met(self, stage: Stage, bound: int) -> bool:
         return self.plan is not None and self.value(stage) <= bound
 
+    def _is_out_of_time(self) -> bool:
+        """Asked before a program is built, which takes time too; what is left out then is known to be."""
+        if self.effort.seconds_left > 0:
+            return False
+        self.stopped = True
+        return True
+
+    def _promised(self, stage: Stage) -> int:
+        """A bound by arithmetic, of Pods to be bought; 0 where there is none."""
+        request = self.sets.request
+        if stage.name != "pods" or request.policy.mixed_pods or self.sets.slack.demand_parts:
+            return 0
+        pods = Promise(self.sets).pods(self.sets.systems)
+        return rounded_up(pods) - sum(site.installed_pods for site in request.sites) if isfinite(pods) else 0
+
     def _decide(self, stage: Stage, bound: int) -> int | NotFound:
         """The integer program over a column set that lacks nothing: its value is the stage's, its bound valid."""
         exact = self._improve(stage)
@@ -209,6 +248,40 @@ class ExactSearch:
         vars(self).pop("_exact", None)
         return self._decide(stage, bound)
 
+    def _solve_models_apart(self, stage: Stage, converged: Converged) -> int:
+        """A bound from each model by itself, and a plan of what they run, where that is better than the one known."""
+        if self.sets.slack.demand_parts:  # all classes are left short together
+            return stage.floor
+        duals = converged.duals
+        apart = self._models_apart.solve(duals, most_worth(self._groups, duals))
+        self.stopped |= self._models_apart.stopped
+        if apart.running is not None:
+            self._run(stage, apart.running)
+        return max(stage.floor, rounded_up(apart.bound, converged.step))
+
+    def _run(self, stage: Stage, running: Sequence[Running]) -> None:
+        """Build what carries these replicas; their patterns join the integer program."""
+        pools = {key: count for each in running for key, count in each.pools.items()}
+        replicas = {key: count for each in running for key, count in each.replicas.items()}
+        served = {pair: count for each in running for pair, count in each.served.items()}
+        self._take(pools)
+        columns = self._columns.restricted(pools)
+        minimiser = self._minimiser(PatternContents(columns), self.sets.restricted(replicas))
+        program = minimiser.formulation
+        fixed = [
+            *((variable, pools[key]) for key, variable in program.contents.pool_variables(program.model).items()),
+            *((variable, replicas[key]) for key, variable in program.model.replicas.items()),
+            *((program.model.served[number], served.get(pair, 0)) for number, pair in enumerate(program.pairs)),
+        ]
+        for variable, value in fixed:
+            variable.fix(value)
+        self._minimise(minimiser, stage)
+        for variable, _ in fixed:
+            variable.unfix()
+        if minimiser.has_solution and (self.plan is None or minimiser.value(stage) < self.value(stage)):
+            self.plan = program
+            self._tell(stage, self.value(stage))
+
     def _improve(self, stage: Stage, most_nodes: int | None = None, gap: float = 0.0) -> Minimised:
         """The integer program over the columns that are worthwhile, from the best plan known."""
         if self.plan is not None and ("_exact" not in vars(self) or self.plan is not self._exact.formulation):
@@ -217,6 +290,7 @@ class ExactSearch:
         minimised = self._minimise(self._exact, stage, most_nodes, gap)
         if self._exact.has_solution:
             self.plan = self._exact.formulation
+            self._tell(stage, self.value(stage))
         return minimised
 
     def _take(self, patterns: Iterable[tuple[str, Sequences]]) -> None:
@@ -249,6 +323,7 @@ class ExactSearch:
             self._columns.add(self.plan.patterns_used())
         program = self._minimiser(PatternContents(self._columns)).formulation
         relaxation = LinearRelaxation(program, stage, self.effort.seconds_left)
+        step = stage.step(program) if stage else 1
         converged: Converged | None = None
         for _ in range(MOST_ROUNDS):
             duals = relaxation.solve()
@@ -256,11 +331,12 @@ class ExactSearch:
                 self.stopped = self.stopped or self.effort.seconds_left <= 0
                 break
             priced = price(self._groups, duals)
-            bound = duals.objective - (1 - priced.scale) * max(0.0, duals.demand_worth)
+            lost = sum((1 - priced.scales[model]) * max(0.0, worth) for model, worth in duals.demand_worth.items())
+            bound = duals.objective - lost
             new = self._columns.add(priced.patterns)
             if converged is None or bound > converged.bound or not new:
-                converged = Converged(duals, priced.scale, bound)
-            if not new or _is_close(converged.bound, duals.objective):
+                converged = Converged(duals, priced.scales, bound, step)
+            if not new or _is_close(converged.bound, duals.objective, step):
                 break
             for deployment, pattern in new:
                 relaxation.add(deployment, pattern)
@@ -269,15 +345,17 @@ class ExactSearch:
         return converged
 
     def _close(self, stage: Stage, converged: Converged) -> bool:
-        """Add every pattern that a plan better by one unit could use; False where they are too many."""
-        margin = self.value(stage) - 1 - converged.bound
-        patterns = closing_patterns(self._groups, converged.duals, converged.scale, margin, self._demands, MOST_CLOSING)
+        """Add every pattern that a plan better by one step could use; False where they are too many."""
+        margin = self.value(stage) - converged.step - converged.bound
+        patterns = closing_patterns(
+            self._groups, converged.duals, converged.scales, margin, self._demands, MOST_CLOSING
+        )
         if patterns is None:
             return False
         self._take(patterns)
         return True
 
 
-def _is_close(bound: float, objective: float) -> bool:
+def _is_close(bound: float, objective: float, step: int) -> bool:
     """Whether converging further could raise the bound of a whole number, or by more than a trifle."""
-    return rounded_up(bound) >= rounded_up(objective) or objective - bound <= CLOSE * objective
+    return rounded_up(bound, step) >= rounded_up(objective, step) or objective - bound <= CLOSE * objective

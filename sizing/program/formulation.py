@@ -8,7 +8,6 @@ from typing import TypeVar
 import pyomo.environ as pyo
 
 from sizing.facility.deployment import Precisions
-from sizing.facility.fills import PodRoom
 from sizing.facility.pod import Fill
 from sizing.facility.system import System
 from sizing.plan.choice import Choice, Sequences
@@ -85,6 +84,10 @@ class Formulation:
             served=_positive({pair: model.served[number] for number, pair in enumerate(self.pairs)}),
         )
 
+    def kinds_used(self) -> set[str]:
+        """Kinds of system that are bought."""
+        return {kind for kind in self.sets.systems if any(map(whole, self.systems_of(kind)))}
+
     def pairs_of(self, service: str) -> list[int]:
         """Numbers of the pairs of one class."""
         return [number for number, (name, _) in enumerate(self.pairs) if name == service]
@@ -97,14 +100,15 @@ class Formulation:
         """installed_pods[z,f] of every site and fill."""
         return {
             (site, fill): self.model.installed_pods[site, number]
-            for site, fills in installed_fills(self.sets).items()
+            for site, fills in self.sets.installed_fills.items()
             for number, fill in enumerate(fills)
         }
 
     def fills_at(self, site: str) -> list[tuple[Fill, Expression]]:
         """(fill, Pods filled so) at a site, bought ones and installed ones."""
         bought = [(fill, self.model.pods[site, number]) for number, fill in enumerate(self.sets.fills[site])]
-        return bought + [(fill, pods) for (place, fill), pods in self.installed_pods().items() if place == site]
+        installed = enumerate(self.sets.installed_fills.get(site, ()))
+        return bought + [(fill, self.model.installed_pods[site, number]) for number, fill in installed]
 
     def systems_of(self, kind: str) -> list[Expression]:
         """systems[z,s] of one kind, over the sites where it may stand."""
@@ -113,9 +117,9 @@ class Formulation:
     def systems_at(self, place: str) -> list[tuple[System, Expression]]:
         """(system, systems[z,s]) of every kind that may stand at a site."""
         return [
-            (self.sets.systems[system], self.model.systems[site, system])
-            for site, system in self.sets.places
-            if site == place
+            (system, self.model.systems[place, name])
+            for name, system in self.sets.systems.items()
+            if (place, name) in self.model.systems
         ]
 
 
@@ -128,7 +132,7 @@ def declare(sets: Sets, contents: Contents) -> Formulation:
     formulation = Formulation(sets, contents, model, pairs)
     model.pods = pyo.Var(formulation.fills(), domain=pyo.NonNegativeIntegers)
     model.installed_pods = pyo.Var(
-        [(site, number) for site, fills in installed_fills(sets).items() for number in range(len(fills))],
+        [(site, number) for site, fills in sets.installed_fills.items() for number in range(len(fills))],
         domain=pyo.NonNegativeIntegers,
     )
     model.systems = pyo.Var(
@@ -148,15 +152,6 @@ def declare(sets: Sets, contents: Contents) -> Formulation:
     model.unserved = pyo.Var([service.name for service in sets.classes] if elastic else [], domain=contents.counts)
     contents.declare(model, sets)
     return formulation
-
-
-def installed_fills(sets: Sets) -> dict[str, tuple[Fill, ...]]:
-    """The fills that Pods installed at a site may have: those of the site, and the empty one."""
-    return {
-        name: (*sets.fills[name], PodRoom(site, ()).fill({}))
-        for name, site in sets.sites.items()
-        if site.installed_pods
-    }
 
 
 def whole(variable: Expression) -> int:

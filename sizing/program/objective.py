@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import gcd
 
 from sizing.facility.loads import known, nameplate_kw
 from sizing.program.deployments import Candidate
@@ -25,6 +26,10 @@ class Stage:
 
     def expression(self, formulation: Formulation) -> Expression:
         return linear(self.terms(formulation))
+
+    def step(self, formulation: Formulation) -> int:
+        """Every value is a multiple of it: where all systems are of one kind, what one of them adds."""
+        return gcd(*(int(coefficient) for coefficient, _ in self.terms(formulation))) or 1
 
 
 def _pods(formulation: Formulation) -> Terms:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from sizing.facility.deployment import Precisions
 from sizing.plan.choice import Sequences
+from sizing.program.contents import Worth
 from sizing.program.deployments import Candidate
 from sizing.program.knapsack import Knapsack
 from sizing.program.linear_program import Duals
@@ -34,6 +35,10 @@ class KnapsackGroup:
     names: tuple[str, ...]
     candidates: tuple[Candidate, ...]
     knapsack: Knapsack
+
+    @property
+    def model(self) -> str:
+        return self.candidates[0].deployment.model.name
 
     @property
     def most(self) -> dict[str, int]:
@@ -85,17 +90,18 @@ def _common_divisor(candidate: Candidate) -> int:
 class Priced:
     """Patterns that improve the relaxation, with their deployment ids.
 
-    Values times `scale` are dual feasible over all patterns; with 1 the relaxation has converged.
+    The values of each model times its scale are dual feasible over all patterns; where all are 1 the relaxation has
+    converged.
     """
 
     patterns: tuple[tuple[str, Sequences], ...]
-    scale: float
+    scales: Mapping[str, float]
 
 
 def price(groups: Sequence[KnapsackGroup], duals: Duals) -> Priced:
     """The best pattern of every candidate that is worth more than its pool costs."""
     found: list[tuple[str, Sequences]] = []
-    scale = 1.0
+    scales = {group.model: 1.0 for group in groups}
     for group in groups:
         values = group.values(duals)
         if not any(values):
@@ -109,7 +115,7 @@ def price(groups: Sequence[KnapsackGroup], duals: Duals) -> Priced:
         ]
         if not wanted:
             continue
-        scale = min(scale, *(prices[number] / float(bounds[number]) for number in wanted))
+        scales[group.model] = min(scales[group.model], *(prices[number] / float(bounds[number]) for number in wanted))
         wanted.sort(key=lambda number: prices[number] / float(bounds[number]))
         del wanted[MOST_OF_A_GROUP:]
         narrowed = Knapsack(
@@ -121,11 +127,25 @@ def price(groups: Sequence[KnapsackGroup], duals: Duals) -> Priced:
                 candidate = group.candidates[number]
                 pattern = topped_up(candidate, dict(zip(group.names, counts.tolist(), strict=True)), group.most)
                 found.append((candidate.deployment.id, pattern))
-    return Priced(tuple(found), scale)
+    return Priced(tuple(found), scales)
+
+
+def most_worth(groups: Sequence[KnapsackGroup], duals: Duals) -> Worth:
+    """The most that a pool of each candidate can be worth at the values of the duals."""
+    most: dict[str, float] = {}
+    for group in groups:
+        bounds = group.knapsack.bounds(group.values(duals))
+        most.update((c.deployment.id, float(bound)) for c, bound in zip(group.candidates, bounds, strict=True))
+    return Worth(duals.values, most)
 
 
 def closing_patterns(
-    groups: Sequence[KnapsackGroup], duals: Duals, scale: float, margin: float, demands: Mapping[str, int], most: int
+    groups: Sequence[KnapsackGroup],
+    duals: Duals,
+    scales: Mapping[str, float],
+    margin: float,
+    demands: Mapping[str, int],
+    most: int,
 ) -> list[tuple[str, Sequences]] | None:
     """All maximal patterns whose reduced cost is at most `margin`; None where they are more than `most`.
 
@@ -134,7 +154,7 @@ def closing_patterns(
     """
     found: list[tuple[str, Sequences]] = []
     for group in groups:
-        values = [value * scale for value in group.values(duals)]
+        values = [value * scales[group.model] for value in group.values(duals)]
         worth = dict(zip(group.names, values, strict=True))
         for candidate, bound in zip(group.candidates, group.knapsack.bounds(values), strict=True):
             least = duals.prices[candidate.deployment.id] - margin - IMPROVES

@@ -2,12 +2,13 @@
 
 Each kind of system is searched by itself first: a small program each, and most answers are of one kind. The best of
 them is the plan to start from; and once the stages held leave only one kind, the kinds by themselves are the whole
-search.
+search. Of a large program the kind that promises most comes first, so that there soon is a plan.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from itertools import combinations
+from math import ceil, inf, isfinite
 
 from sizing.plan.choice import Choice
 from sizing.plan.plan import StageResult
@@ -15,6 +16,7 @@ from sizing.program.deployments import Candidate
 from sizing.program.exact import ExactSearch, NotFound
 from sizing.program.formulation import Formulation
 from sizing.program.objective import STAGES, TIE_BREAKS, Stage, stages_of
+from sizing.program.promise import Promise
 from sizing.program.sets import Sets, sets_of
 from sizing.program.slack import RIGID, Slack
 from sizing.program.solver import Effort, stage_value
@@ -25,16 +27,27 @@ TIE_BREAK_GAP = 0.05
 TIE_BREAK_NODES = 1
 """The tie-break improves nothing that is bought: it may not take long, and a count of nodes is the same everywhere."""
 
+TWO_KINDS = 2
+
+TOLERANCE = 1e-6
+
+MOST_PAIRS = 12
+"""Pairs of kinds up to which each is searched by itself."""
+
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best choice found, and what each stage of the objective is known to be. `stopped` by the clock."""
+    """The best choice found, and what each stage of the objective is known to be. `stopped` by the clock.
+
+    `notes` are sentences for the report on how it was found.
+    """
 
     choice: Choice
     stages: tuple[StageResult, ...]
     stopped: bool
+    notes: tuple[str, ...] = ()
 
 
 def search(
@@ -55,7 +68,7 @@ def search(
         return NotFound(proven=True, stopped=False)
     kinds_of_system = in_steps(len(sets.systems), "kinds")
     progress(f"{in_steps(len(sets.candidates), 'deployments')} on {kinds_of_system} of system")
-    kinds = KindsApart(sets, effort)
+    kinds = KindsApart(sets, effort, progress)
     results: list[StageResult] = []
     stages = stages or stages_of(request)
     for stage in stages:
@@ -84,18 +97,28 @@ def _restated(results: Sequence[StageResult], values: Sequence[int]) -> Iterator
 
 
 class KindsApart:
-    """All kinds of system together, and each by itself as long as it can still be the answer alone."""
+    """All kinds of system together, and few of them by themselves as long as they can still be the answer.
 
-    def __init__(self, sets: Sets, effort: Effort) -> None:
-        self._together = ExactSearch(sets, effort)
-        self._alone = [ExactSearch(part, effort) for part in sets.kinds_apart()] if len(sets.systems) > 1 else []
+    `_apart` are searches of one kind each; or of two, once the stages held leave none alone and just two together.
+    """
+
+    def __init__(self, sets: Sets, effort: Effort, progress: Progress) -> None:
+        self._progress = progress
+        self._told: tuple[str, int] | None = None
+        self._effort = effort
+        self._together = ExactSearch(sets, effort, self._tell)
+        self._promise = Promise(sets)
+        parts = sets.kinds_apart() if len(sets.systems) > 1 else []
+        self._apart = [ExactSearch(part, effort, self._tell) for part in parts]
+        self._pairs: dict[tuple[str, ...], ExactSearch] = {}
+        self._held: list[tuple[Stage, int]] = []
         self._dropped_unproven = False
-        self._one_kind_left = False
+        self._apart_suffices = False
 
     @property
     def stopped(self) -> bool:
         """Whether the clock stopped any part of the search."""
-        return any(each.stopped for each in (self._together, *self._alone))
+        return any(each.stopped for each in (self._together, *self._apart, *self._pairs.values()))
 
     def value(self, stage: Stage) -> int:
         best = self._best(stage)
@@ -104,68 +127,129 @@ class KindsApart:
 
     def minimise(self, stage: Stage) -> int | NotFound:
         """Improve the plan in one stage; the best bound found, or that there is no plan at all."""
-        bound = self._minimise_alone(stage)
-        if self._one_kind_left:
+        bound = self._minimise_apart(stage)
+        if self._apart_suffices:
             return bound
         best = self._best(stage)
         if best is not None:
             self._together.plan = best.plan
+            if stage is STAGES["system_kinds"] and self._takes_two and best.value(stage) == TWO_KINDS:
+                return TWO_KINDS
         return self._together.minimise(stage)
 
     def hold(self, stage: Stage, value: int) -> None:
         """From now on the stage is at most `value`. Kinds whose bound is above it can no longer be the answer alone."""
+        best = self._best(stage)
         kept = []
-        for kind in self._alone:
-            bound = kind.quick_bound(stage)
+        for part in self._apart:
+            bound = part.quick_bound(stage, cutoff=value)
             if not isinstance(bound, NotFound) and bound <= value:
-                kept.append(kind)
-        self._alone = kept
-        for each in (self._together, *self._alone):
+                kept.append(part)
+        self._apart = kept
+        self._held.append((stage, value))
+        for each in (self._together, *self._apart, *self._pairs.values()):
             each.hold(stage, value)
-        if stage is STAGES["system_kinds"] and value == 1 and not self._dropped_unproven:
-            self._one_kind_left = any(kind.plan is not None for kind in self._alone)
+        if stage is STAGES["system_kinds"] and not self._dropped_unproven:
+            if value == 1:
+                self._apart_suffices = any(part.plan is not None for part in self._apart)
+            elif value == TWO_KINDS and self._takes_two and self._together.is_large and best is not None:
+                self._leave_pairs(best)
+
+    @property
+    def _takes_two(self) -> bool:
+        """Whether no kind alone can be the answer."""
+        return len(self._together.sets.systems) > 1 and not self._apart and not self._dropped_unproven
+
+    def _leave_pairs(self, best: ExactSearch) -> None:
+        """Search on in pairs of kinds, where those that the Pods held leave are few."""
+        pods = next((value for stage, value in self._held if stage is STAGES["pods"]), None)
+        if pods is None or self._together.sets.request.policy.mixed_pods:
+            return
+        pairs = [pair for pair in self._all_pairs() if self._promise.pods(pair) <= pods + TOLERANCE]
+        if len(pairs) > MOST_PAIRS:
+            return
+        self._apart = [self._pair(pair) for pair in pairs]
+        self._pairs.clear()
+        assert best.plan is not None
+        used = best.plan.kinds_used()
+        for pair in self._apart:
+            if used <= set(pair.sets.systems):
+                pair.plan = best.plan
+        self._apart_suffices = any(pair.plan is not None for pair in self._apart)
+
+    def _all_pairs(self) -> list[tuple[str, ...]]:
+        return list(combinations(self._together.sets.systems, TWO_KINDS))
+
+    def _pair(self, kinds: tuple[str, ...]) -> ExactSearch:
+        if kinds not in self._pairs:
+            search = ExactSearch(self._together.sets.of_kinds(kinds), self._effort, self._tell)
+            if self._held:  # a plan of its own to start from, which may be good enough for what is held
+                search.minimise(self._held[0][0], roughly=True)
+            for stage, value in self._held:
+                search.hold(stage, value)
+            self._pairs[kinds] = search
+        return self._pairs[kinds]
 
     def plan(self, last: Stage, tie_breaks: Sequence[Stage] = TIE_BREAKS) -> Formulation:
         """The best plan, ties broken: of kinds that are equal in every stage, the first by name."""
         best = self._together
-        if self._one_kind_left:
-            for kind in self._alone:
+        if self._apart_suffices:
+            for kind in self._apart:
                 if kind.plan is None:
                     kind.minimise(last)
-            best = next(kind for kind in self._alone if kind.plan is not None)
+            best = next(kind for kind in self._apart if kind.plan is not None)
         for stage in tie_breaks:
             best.improve(stage, TIE_BREAK_NODES, TIE_BREAK_GAP)
             best.hold(stage, best.value(stage))
         assert best.plan is not None
         return best.plan
 
+    def _start(self, stage: Stage) -> None:
+        """A first plan of a large program, of the kind that promises most, or of two where these promise fewer Pods."""
+        alone = [tuple(part.sets.systems) for part in self._apart]
+        pods = {kinds: self._promise.pods(kinds) for kinds in (*alone, *self._all_pairs())}
+        whole = {kinds: ceil(each) for kinds, each in pods.items() if isfinite(each)}
+        if whole:
+            best = min(whole, key=lambda kinds: (whole[kinds], len(kinds), pods[kinds], kinds))
+            search = self._pair(best) if best not in alone else self._apart[alone.index(best)]
+            search.minimise(stage, roughly=True)
+
+    def _tell(self, stage: Stage, value: int) -> None:
+        """Progress, where a plan is better in the stage than all before it."""
+        if stage not in TIE_BREAKS and (self._told is None or self._told[0] != stage.name or value < self._told[1]):
+            self._told = stage.name, value
+            self._progress(f"{stage.name}: a plan of {in_steps(value, stage.unit)}")
+
     def _best(self, stage: Stage) -> ExactSearch | None:
-        searches = self._alone if self._one_kind_left else [self._together, *self._alone]
+        searches = self._apart if self._apart_suffices else [self._together, *self._apart, *self._pairs.values()]
         with_plan = [each for each in searches if each.plan is not None]
         return min(with_plan, key=lambda each: each.value(stage), default=None)
 
-    def _minimise_alone(self, stage: Stage) -> int:
+    def _minimise_apart(self, stage: Stage) -> int:
         """Improve the kinds that can be better than the best; a bound of all of them. Those without a plan are dropped.
 
-        A kind that could only be as good as the best is left for the stages to come. Where the program is large, one
-        kind is enough to start from.
+        A kind that could only be as good as the best is left for the stages to come.
         """
+        if self._together.is_large and self._best(stage) is None:
+            self._start(stage)
+        with_plan = [each for each in (*self._apart, *self._pairs.values()) if each.plan is not None]
+        best = min((each.value(stage) for each in with_plan), default=inf)
         quick: list[tuple[int, ExactSearch]] = []
-        for kind in self._alone:
-            bound = kind.quick_bound(stage)
+        for kind in self._apart:
+            bound = kind.quick_bound(stage, cutoff=best)
             if isinstance(bound, NotFound):
                 self._dropped_unproven |= not bound.proven
             else:
                 quick.append((bound, kind))
-        self._alone = [kind for _, kind in quick]
-        best = min((kind.value(stage) for kind in self._alone if kind.plan is not None), default=inf)
+        self._apart = [kind for _, kind in quick]
         bounds = []
         for bound, kind in sorted(quick, key=lambda each: each[0]):
-            if bound < best and (best == inf or self._one_kind_left or not self._together.is_large):
-                improved = kind.minimise(stage, cutoff=best)
+            if bound < best:
+                roughly = self._together.is_large and not self._apart_suffices
+                improved = kind.minimise(stage, cutoff=best, roughly=roughly)
                 if isinstance(improved, NotFound):
                     self._dropped_unproven |= not improved.proven
-                    self._alone.remove(kind)
+                    self._apart.remove(kind)
                     continue
                 bounds.append(improved)
                 if kind.plan is not None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sizing.facility.deployment import Precisions
-from sizing.facility.fills import fills
+from sizing.facility.fills import PodRoom, fills
 from sizing.facility.pod import Fill
 from sizing.facility.site import Site
 from sizing.facility.system import System
@@ -14,7 +15,7 @@ from sizing.request.candidates import refusal
 from sizing.request.request import Request, ServiceClass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is asked for once a site and row is worked out once
 class Sets:
     """The index sets of the program, sorted by name.
 
@@ -27,15 +28,15 @@ class Sets:
     fills: Mapping[str, tuple[Fill, ...]]
     slack: Slack = RIGID
 
-    @property
+    @cached_property
     def sites(self) -> Mapping[str, Site]:
         return {site.name: site for site in sorted(self.request.sites, key=lambda site: site.name)}
 
-    @property
+    @cached_property
     def classes(self) -> tuple[ServiceClass, ...]:
         return tuple(sorted(self.request.classes, key=lambda service: service.name))
 
-    @property
+    @cached_property
     def places(self) -> tuple[tuple[str, str], ...]:
         """(site, system) where a system may stand: where some fill of the site's Pods has it."""
         return tuple(
@@ -44,6 +45,15 @@ class Sets:
             for system in self.systems
             if any(system in fill.kinds for fill in fills)
         )
+
+    @cached_property
+    def installed_fills(self) -> Mapping[str, tuple[Fill, ...]]:
+        """The fills that Pods installed at a site may have: those of the site, and the empty one."""
+        return {
+            name: (*self.fills[name], PodRoom(site, ()).fill({}))
+            for name, site in self.sites.items()
+            if site.installed_pods
+        }
 
     def may_be_bought(self, site: str, system: str) -> bool:
         """Whether more systems of a kind may be bought for a site; what is only installed there may not."""
@@ -65,17 +75,26 @@ class Sets:
 
     def restricted(self, deployments: Collection[str]) -> "Sets":
         """The same with fewer candidates, and only the kinds of system that carry them."""
-        return sets_of(self.request, [c for c in self.candidates if c.deployment.id in deployments], self.slack)
+        return self._of([c for c in self.candidates if c.deployment.id in deployments])
+
+    def of_kinds(self, kinds: Collection[str]) -> "Sets":
+        """The same with only these kinds of system."""
+        return self._of([c for c in self.candidates if c.deployment.system.name in kinds])
+
+    def _of(self, candidates: Sequence[Candidate]) -> "Sets":
+        """The same with fewer candidates; fills of one kind each stay what they are, mixed ones are worked out anew."""
+        if self.request.policy.mixed_pods:
+            return sets_of(self.request, candidates, self.slack)
+        kept = {c.deployment.system.name for c in candidates} | {name for name in self.systems if self.installed(name)}
+        systems = {name: system for name, system in self.systems.items() if name in kept}
+        fills = {
+            site: tuple(fill for fill in fills if kept.issuperset(fill.kinds)) for site, fills in self.fills.items()
+        }
+        return Sets(self.request, tuple(candidates), systems, fills, self.slack)
 
     def kinds_apart(self) -> "list[Sets]":
         """The sets of each kind of system by itself, where it can serve all classes; sorted by name."""
-        parts = []
-        for kind in self.systems:
-            candidates = [c for c in self.candidates if c.deployment.system.name == kind]
-            part = sets_of(self.request, candidates, self.slack)
-            if part.can_serve_all():
-                parts.append(part)
-        return parts
+        return [part for part in (self.of_kinds((kind,)) for kind in self.systems) if part.can_serve_all()]
 
     def served_pairs(self) -> list[tuple[str, Precisions]]:
         """(class, precisions) that some candidate offers."""

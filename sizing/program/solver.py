@@ -2,7 +2,7 @@
 
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, inf, isfinite
 
 import highspy
@@ -20,8 +20,9 @@ HALF_UNIT = 0.5
 logging.getLogger("pyomo.contrib.appsi").setLevel(logging.ERROR)
 """Pyomo warns, on standard output, of outcomes that are told apart here."""
 
-BELOW_ONE_UNIT = 0.9
-"""Absolute gap at which a solve ends: no other whole number lies within it, and tolerances do not reach one unit."""
+BELOW_ONE_UNIT = 0.1
+"""By how much the absolute gap at which a solve ends is below one step of the stage: no other value lies within it,
+and tolerances do not reach the next one."""
 
 ABSOLUTE_TOLERANCE = 1e-6
 RELATIVE_TOLERANCE = 1e-9
@@ -50,6 +51,10 @@ class Effort:
     @property
     def seconds_left(self) -> float:
         return 0.0 if self.halt.asked else self.deadline - time.monotonic()
+
+    def shared_by(self, programs: int) -> "Effort":
+        """The same for one of so many programs that are still to come."""
+        return replace(self, deadline=time.monotonic() + self.seconds_left / programs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +102,11 @@ class Minimiser:
         before = [(variable, variable.value) for variable in model.component_data_objects(pyo.Var)]
         value_before = self.value(stage) if self.has_solution else None
 
-        result = self._solve(most_nodes, gap, with_start=self.has_solution)
+        step = stage.step(self.formulation)
+        result = self._solve(step, most_nodes, gap, with_start=self.has_solution)
         if not self._load(stage, result):
             self._solver = _persistent_solver(self.effort)
-            result = self._solve(most_nodes, gap, with_start=False)
+            result = self._solve(step, most_nodes, gap, with_start=False)
             self._load(stage, result)
         found = self.value(stage) if _objective(result) is not None else None
         if found is not None and (value_before is None or found <= value_before):
@@ -112,17 +118,18 @@ class Minimiser:
         bound = result.best_objective_bound
         return Minimised(
             value=found,
-            bound=rounded_up(bound) if bound is not None and isfinite(bound) else 0,
+            bound=rounded_up(bound, step) if bound is not None and isfinite(bound) else 0,
             infeasible=result.termination_condition in NO_SOLUTION,
             stopped=self.effort.halt.asked or result.termination_condition is TerminationCondition.maxTimeLimit,
         )
 
-    def _solve(self, most_nodes: int | None, gap: float, with_start: bool) -> Results:
+    def _solve(self, step: int, most_nodes: int | None, gap: float, with_start: bool) -> Results:
         solver = self._solver
         solver.config.warmstart = with_start
         nodes = self.effort.most_nodes
         solver.highs_options["mip_max_nodes"] = nodes if most_nodes is None else min(nodes, most_nodes)
         solver.highs_options["mip_rel_gap"] = max(gap, self.effort.gap)
+        solver.highs_options["mip_abs_gap"] = step - BELOW_ONE_UNIT
         if isfinite(self.effort.seconds_left):
             solver.config.time_limit = max(0.0, SHARE_OF_A_SOLVE * self.effort.seconds_left)
         if self.effort.threads is not None:  # HiGHS has one pool of threads a process, and refuses another number
@@ -168,7 +175,7 @@ def _persistent_solver(effort: Effort) -> Highs:
     updates.update_vars = False
     updates.update_params = False
     updates.update_named_expressions = False
-    solver.highs_options = {"mip_abs_gap": BELOW_ONE_UNIT, "random_seed": 0}
+    solver.highs_options = {"random_seed": 0}
     if effort.threads is not None:
         solver.highs_options["threads"] = effort.threads
     return solver
@@ -180,9 +187,9 @@ def _objective(result: Results) -> float | None:
     return None if found is None or not isfinite(found) or result.termination_condition in NO_SOLUTION else found
 
 
-def rounded_up(bound: float) -> int:
-    """A lower bound of a whole number, as a whole number: rounded up, but never by a solver's tolerance."""
-    return ceil(bound - max(ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE * abs(bound)))
+def rounded_up(bound: float, step: int = 1) -> int:
+    """A lower bound of a whole number of steps, as one: rounded up, but never by a solver's tolerance."""
+    return ceil((bound - max(ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE * abs(bound))) / step) * step
 
 
 def stage_value(stage: Stage, formulation: Formulation) -> int:

@@ -283,6 +283,8 @@ def _classes(random: Random, systems: Sequence[SystemCase], models: Sequence[Mod
                 kv=random.choice((("bf16",), ("bf16",), ("bf16", "fp8"), ("fp8", "bf16"), ("fp8",))),
             )
         )
+    if count == 6 and found[0].demand == 1:
+        found.append(replace(found[0], name="class-6", context=found[0].context * 7 // 8 + 1))
     return tuple(found)
 
 

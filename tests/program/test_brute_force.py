@@ -131,6 +131,13 @@ def test_brute_force_sees_many_kinds_of_instances() -> None:
     assert {system.domain_gpus for i in instances for system in i.systems} == {1, 2, 4, 8, 9}
     for name in ("power", "air", "liquid", "pods", "pod_air", "pod_liquid"):
         assert any(getattr(site, name) is not None for i in instances for site in i.sites), name
+    assert {len(i.classes) for i in instances} == {2, 3, 4, 5, 6, 7}
+    assert {len(i.systems) for i in instances} == {1, 2, 3}
+    assert any(len({each.model for each in i.classes}) > 1 for i in instances)
+    assert any(len(each.kv) > 1 for i in instances for each in i.classes)
+    assert any(len(each.weights) > 1 for i in instances for each in i.classes)
+    below_one_pod = [value for value in values if value.get("pods") == 1 and value.keys() & {"power", "gpus"}]
+    assert len(below_one_pod) >= 10
     assert any(i.mixed for i in instances)
     assert any(i.split for i in instances)
     assert any(i.spare for i in instances)
@@ -240,3 +247,34 @@ def test_a_stage_that_came_out_better_later_is_told_as_it_is(monkeypatch: pytest
     assert best is not None
     assert best[0] == 88
     bounds_hold(instance, best, Effort())
+
+
+def test_two_kinds_that_no_kind_alone_can_replace_are_searched_as_a_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """fp8 runs on `small` and `spare` alone, and one sequence of `long` fits `large` alone.
+
+    Searched as if it were a large program. Of the pairs that serve all, `large` with `small` takes less power.
+    """
+    monkeypatch.setattr(patterns, "MOST_LISTED", -1)
+    monkeypatch.setattr(exact, "MOST_RELAXED", -1)
+    monkeypatch.setattr(exact, "MOST_RELAXED_WHOLE", -1)
+    model = ModelCase("model", 8, 1, 0)
+    tokens = (1_800_000_000 - 2 * parameters(model)[0]) // (4 * LAYERS * HEAD_DIM)
+    classes = (
+        ClassCase("short", "model", tokens // 40, 7, ("bf16",), ("fp8",)),
+        ClassCase("long", "model", tokens // 2, 3, ("bf16",), ("bf16",)),
+    )
+    systems = (
+        SystemCase("large", 8, 1, 4, 150, 0, "old"),
+        SystemCase("small", 1, 1, 2, 20, 0, "new"),
+        SystemCase("spare", 1, 1, 2, 30, 0, "new"),
+    )
+    instance = Instance(systems, (model,), classes)
+    best = best_values(instance)
+    assert best is not None
+    assert best[1] == 2
+    bounds_hold(instance, best, Effort())
+    request, _, found = solve(instance, Effort())
+    assert isinstance(found, Found)
+    assert [stage.bound for stage in found.stages][1] == 2
+    assert {system for (_, system), count in found.choice.systems.items() if count} == {"large", "small"}
+    assert request.policy.objective == instance.objective

@@ -7,6 +7,8 @@ from itertools import permutations
 from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sizing.plan.choice import Choice
 from sizing.program.deployments import enumerate_options
@@ -90,22 +92,35 @@ def test_what_makes_it_easier_makes_no_stage_worse(change: str) -> None:
     assert changed
 
 
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32 - 1), change=st.sampled_from(list(EASIER)))
+def test_no_stage_is_worse_in_any_instance(seed: int, change: str) -> None:
+    instance = random_instance(seed)
+    easier = EASIER[change](instance)
+    if easier.classes:
+        no_worse(easier, instance)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_names_and_order_change_no_value(seed: int) -> None:
     random, instance = Random(seed), random_instance(seed)
     names = [f"{letter}-{number}" for number, letter in enumerate("zyxwvu")]
     random.shuffle(names)
-    classes = [replace(each, name=name) for each, name in zip(instance.classes, names, strict=False)]
-    random.shuffle(classes)
     systems = random.sample(instance.systems, len(instance.systems))
     again = {each.name: f"{chr(ord('z') - number)}-system" for number, each in enumerate(instance.systems)}
+    model = {each.name: f"{chr(ord('z') - number)}-model" for number, each in enumerate(instance.models)}
+    site = {each.name: f"{chr(ord('z') - number)}-site" for number, each in enumerate(instance.sites)}
+    classes = [
+        replace(each, name=name, model=model[each.model]) for each, name in zip(instance.classes, names, strict=False)
+    ]
+    random.shuffle(classes)
     other = replace(
         instance,
         classes=tuple(classes),
-        models=tuple(reversed(instance.models)),
+        models=tuple(replace(each, name=model[each.name]) for each in reversed(instance.models)),
         systems=tuple(replace(each, name=again[each.name]) for each in systems),
         supply=tuple((again[name], most) for name, most in instance.supply),
-        sites=tuple(reversed(instance.sites)),
+        sites=tuple(replace(each, name=site[each.name]) for each in reversed(instance.sites)),
     )
     assert values(other) == values(instance)
 

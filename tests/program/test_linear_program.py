@@ -36,7 +36,9 @@ def test_duals_tell_what_a_sequence_is_worth_and_what_a_pool_costs() -> None:
     chat, long = (duals.values[name, AT_BF16.precisions] for name in ("chat", "long"))
     assert 11 * chat + 20 * long == pytest.approx(8)
     assert long == pytest.approx(0)  # there is room for twenty more
-    assert duals.demand_worth == pytest.approx(16)
+    assert duals.demand_worth == {DENSE_70B.name: pytest.approx(16)}
+    assert duals.replicas == {AT_BF16.id: pytest.approx(8)}
+    assert duals.served == {("chat", AT_BF16.precisions): 0, ("long", AT_BF16.precisions): 0}
     assert relaxation.used() == [(AT_BF16.id, TOGETHER)]
 
 

@@ -35,7 +35,8 @@ def case(seed: int) -> tuple[list[Candidate], dict[str, int], Duals]:
         for service in classes
     }
     prices = {candidate.deployment.id: random.uniform(0.1, 6) for candidate in candidates}
-    return candidates, {service.name: service.demand for service in classes}, Duals(1.0, 1.0, values, prices)
+    duals = Duals(1.0, {DENSE_70B.name: 1.0}, values, prices, replicas={}, served={})
+    return candidates, {service.name: service.demand for service in classes}, duals
 
 
 def fillings(candidate: Candidate, demands: dict[str, int]) -> list[dict[str, int]]:
@@ -103,10 +104,10 @@ def test_pricing_finds_what_is_worth_more_than_its_pool(seed: int, steps: int, m
     for candidate in candidates:
         best = max(worth(candidate, pattern, duals) for pattern in maximal(candidate, demands))
         paid = duals.prices[candidate.deployment.id]
-        assert priced.scale * best <= paid * (1 + 1e-6)
+        assert priced.scales[DENSE_70B.name] * best <= paid * (1 + 1e-6)
         if steps == knapsack.MOST_STEPS and best > paid * 1.01:
             assert candidate.deployment.id in dict(priced.patterns)
-    if priced.scale == 1:
+    if priced.scales[DENSE_70B.name] == 1:
         assert not priced.patterns
 
 
@@ -115,13 +116,13 @@ def test_pricing_finds_what_is_worth_more_than_its_pool(seed: int, steps: int, m
 def test_closing_adds_every_pattern_within_the_margin(seed: int, margin: float) -> None:
     candidates, demands, duals = case(seed)
     groups = knapsack_groups(candidates, demands)
-    scale = price(groups, duals).scale
-    found = closing_patterns(groups, duals, scale, margin, demands, most=10_000)
+    scales = price(groups, duals).scales
+    found = closing_patterns(groups, duals, scales, margin, demands, most=10_000)
     assert found is not None
     for candidate in candidates:
         name = candidate.deployment.id
         for pattern in maximal(candidate, demands):
-            reduced_cost = duals.prices[name] - scale * worth(candidate, pattern, duals)
+            reduced_cost = duals.prices[name] - scales[DENSE_70B.name] * worth(candidate, pattern, duals)
             assert reduced_cost >= -1e-6  # or the linear program would have used it
             if reduced_cost <= margin:
                 assert (name, pattern) in found
@@ -133,10 +134,11 @@ def test_closing_gives_up_where_patterns_are_too_many() -> None:
     candidates, demands, duals = case(3)
     groups = knapsack_groups(candidates, demands)
     everything = sum(len(maximal(candidate, demands)) for candidate in candidates)
-    found = closing_patterns(groups, duals, 0.0, 100.0, demands, most=everything)
+    none = {DENSE_70B.name: 0.0}
+    found = closing_patterns(groups, duals, none, 100.0, demands, most=everything)
     assert found is not None
     assert len(found) == everything
-    assert closing_patterns(groups, duals, 0.0, 100.0, demands, most=everything - 1) is None
+    assert closing_patterns(groups, duals, none, 100.0, demands, most=everything - 1) is None
 
 
 def test_candidates_of_the_same_proportions_share_a_knapsack() -> None:

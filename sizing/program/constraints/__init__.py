@@ -19,11 +19,16 @@ from sizing.program.constraints.site import (
 )
 from sizing.program.formulation import Formulation
 
-STATEMENTS: tuple[Callable[[Formulation], None], ...] = (
+STATEMENTS_OF_A_MODEL: tuple[Callable[[Formulation], None], ...] = (
     demand_is_served,
     served_fits_pools,
     classes_keep_one_precision,
     pools_fit_replicas,
+)
+"""Those about the replicas and classes of one model; all others are about what models share or what is bought."""
+
+STATEMENTS: tuple[Callable[[Formulation], None], ...] = (
+    *STATEMENTS_OF_A_MODEL,
     replicas_fit_domains,
     domains_are_bought,
     kinds_are_counted,

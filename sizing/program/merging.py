@@ -1,0 +1,379 @@
+"""Requests of many classes: groups of like ones decide what is bought, and their sequences are packed one by one.
+
+Classes are alike that differ in name, context and number only. Where they are more than a search over patterns can
+tell apart, a program of bytes sees groups of neighbouring contexts, every sequence with the mean bytes of its group:
+whole replicas, systems and Pods, and pools that hold any mix. First fit decreasing then puts the real sequences, each
+with its own bytes, into the pools of those replicas. Where they do not all fit, the program is asked again with a
+margin on every sequence. That margin is the loss, and it is stated.
+
+What the program of bytes proves is no proof for the request. Bounds come from a relaxation that sees *parts* of
+sequences: a class has so many for each of its sequences, in proportion to its bytes, and a part takes the least that
+it takes in any class of its group, rounded down. So every plan of the request is one of that program too, with the
+same Pods, systems and replicas.
+"""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import groupby
+from math import ceil
+
+from sizing.facility.deployment import Precisions
+from sizing.plan.choice import Choice, Sequences
+from sizing.plan.plan import StageResult
+from sizing.program.contents import FractionalContents
+from sizing.program.deployments import Candidate
+from sizing.program.exact import NotFound, formulate
+from sizing.program.objective import TIE_BREAKS, Stage, stages_of
+from sizing.program.search import TIE_BREAK_GAP, TIE_BREAK_NODES, Found, Progress, search
+from sizing.program.sets import Sets, sets_of
+from sizing.program.slack import RIGID, Slack
+from sizing.program.solver import Effort, Minimiser, stage_value
+from sizing.request.request import Request, ServiceClass
+from sizing.units.amounts import in_steps, percent
+
+GROUPS = 12
+"""Groups that the program of bytes sees of classes alike."""
+
+BOUND_GROUPS = 4
+"""Groups that the relaxation sees. It loses little by few: sequences cut into parts are nearly proportional."""
+
+PARTS = 1_000
+"""Parts of a sequence of the mean bytes of its group."""
+
+MOST_NODES = 500
+"""Nodes of one integer program: a count, so that an answer is the same on every machine (decision 9)."""
+
+MOST_LOSS = Fraction(1, 200)
+"""Margin up to which a plan of groups is taken before one of patterns is searched for."""
+
+MOST_BY_PATTERNS = 100
+"""Classes up to which a search over patterns ends in reasonable time, if not in seconds."""
+
+Group = tuple[ServiceClass, ...]
+"""Classes alike that are searched as one, in the name of the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """Classes alike are merged where they are more than `most_alike`.
+
+    `margins` are the shares by which sequences are taken larger, one after the other.
+    """
+
+    most_alike: int = 12
+    margins: tuple[Fraction, ...] = (Fraction(0), *(Fraction(2**step, 1000) for step in range(10)))
+
+
+USUAL = Merging()
+"""12 classes alike are about what a search over patterns decides in seconds."""
+
+
+def search_merged(
+    request: Request,
+    candidates: tuple[Candidate, ...],
+    effort: Effort,
+    progress: Progress = lambda _text: None,
+    stages: Sequence[Stage] = (),
+    slack: Slack = RIGID,
+    tie_breaks: Sequence[Stage] = TIE_BREAKS,
+    merging: Merging = USUAL,
+) -> Found | NotFound:
+    """`search`, in groups where more classes are alike than `merging` leaves apart and all demand is to be served."""
+    many = [alike for alike in classes_alike(request.classes) if len(alike) > merging.most_alike]
+    if not many or slack.demand_parts or not sets_of(request, candidates, slack).can_serve_all():
+        return search(request, candidates, effort, progress, stages, slack, tie_breaks)
+    stages = stages or stages_of(request)
+    relaxation = Relaxation(request, candidates, many, slack, effort)
+    bound = relaxation.bound(stages[0])
+    if isinstance(bound, NotFound):
+        return bound
+    groups = [group for alike in many for group in groups_of(alike, GROUPS)]
+    merged = in_steps(sum(map(len, many)), "classes")
+    for margin in merging.margins:
+        if margin > MOST_LOSS and len(request.classes) <= MOST_BY_PATTERNS:
+            break
+        progress(f"{merged} in {in_steps(len(groups), 'groups')}, every sequence with {percent(margin, 1)} more bytes")
+        sets = sets_of(*by_mean(request, candidates, groups, margin), slack)
+        found = plan_of_bytes(sets, effort, stages, tie_breaks)
+        if found is None:
+            break
+        choice = packed(found.choice, request, candidates, groups)
+        if choice is not None:
+            results = tuple(relaxation.bounded(found.stages, stages, progress))
+            note = _note(merged, len(groups), margin)
+            return Found(choice, results, found.stopped or relaxation.stopped, (note,))
+    return search(request, candidates, effort, progress, stages, slack, tie_breaks)
+
+
+def _note(merged: str, groups: int, margin: Fraction) -> str:
+    return (
+        f"{merged} were searched in {in_steps(groups, 'groups')} of like contexts, every sequence with the mean "
+        f"bytes of its group and {percent(margin, 1)} more (the loss), then packed one by one with their own bytes; "
+        "bounds are those of the classes themselves"
+    )
+
+
+def plan_of_bytes(
+    sets: Sets, effort: Effort, stages: Sequence[Stage], tie_breaks: Sequence[Stage] = TIE_BREAKS
+) -> Found | None:
+    """Whole replicas, systems and Pods that hold all bytes, with no pools told; None where nothing was found.
+
+    The bounds are those of this program.
+    """
+    program = Minimiser(formulate(sets, FractionalContents(whole_replicas=True)), effort)
+    results = []
+    stopped = False
+    for stage in stages:
+        minimised = program.minimise(stage, MOST_NODES)
+        stopped = stopped or minimised.stopped
+        if not program.has_solution:
+            return None
+        value = program.value(stage)
+        results.append(StageResult(stage.name, stage.unit, value, min(minimised.bound, value)))
+        program.hold(stage, value)
+    for stage in tie_breaks:
+        program.minimise(stage, TIE_BREAK_NODES, TIE_BREAK_GAP)
+        program.hold(stage, program.value(stage))
+    choice = program.formulation.choice()
+    values = [stage_value(stage, program.formulation) for stage in stages]
+    told = tuple(replace(result, value=value) for result, value in zip(results, values, strict=True))
+    return Found(choice, told, stopped)
+
+
+def classes_alike(classes: Iterable[ServiceClass]) -> list[list[ServiceClass]]:
+    """Classes that differ in nothing but name, context and number; each list by context, the longest first."""
+    alike: dict[tuple[object, ...], list[ServiceClass]] = defaultdict(list)
+    for service in classes:
+        alike[service.model.name, replace(service, name="", context=0, concurrency=0, demand=0)].append(service)
+    return [sorted(members, key=lambda service: (-service.context, service.name)) for members in alike.values()]
+
+
+def groups_of(alike: Sequence[ServiceClass], count: int) -> list[Group]:
+    """At most `count` groups of neighbours, each with about the same tokens: narrow where sequences are long."""
+    total = sum(service.context * service.demand for service in alike)
+    numbered: list[tuple[int, ServiceClass]] = []
+    before = 0
+    for service in alike:
+        tokens = service.context * service.demand
+        numbered.append(((2 * before + tokens) * count // (2 * total), service))
+        before += tokens
+    return [tuple(service for _, service in group) for _, group in groupby(numbered, key=lambda each: each[0])]
+
+
+def by_mean(
+    request: Request, candidates: Sequence[Candidate], groups: Sequence[Group], margin: Fraction
+) -> tuple[Request, tuple[Candidate, ...]]:
+    """Request and candidates with groups whose sequences have their mean bytes and a margin.
+
+    A candidate offers a group where it offers all members.
+    """
+
+    def mean_bytes(sizes: Mapping[str, int], group: Group) -> int | None:
+        if any(service.name not in sizes for service in group):
+            return None
+        total = sum(sizes[service.name] * service.demand for service in group)
+        return ceil(total * (1 + margin) / _sequences(group))
+
+    return _grouped(request, candidates, [(group, _sequences(group)) for group in groups], mean_bytes)
+
+
+def _sequences(group: Group) -> int:
+    return sum(service.demand for service in group)
+
+
+def _grouped(
+    request: Request,
+    candidates: Sequence[Candidate],
+    groups: Sequence[tuple[Group, int]],
+    bytes_of: Callable[[Mapping[str, int], Group], int | None],
+) -> tuple[Request, tuple[Candidate, ...]]:
+    """One class of so many sequences for each group; `bytes_of` one of them, by the sizes that a candidate offers."""
+    members = {service.name for group, _ in groups for service in group}
+    of_model: dict[str, list[Group]] = defaultdict(list)
+    for group, _ in groups:
+        of_model[group[0].model.name].append(group)
+    narrowed = []
+    for candidate in candidates:
+        sizes = {name: size for name, size in candidate.sizes.items() if name not in members}
+        for group in of_model[candidate.deployment.model.name]:
+            size = bytes_of(candidate.sizes, group)
+            if size is not None and size <= candidate.budget:
+                sizes[group[0].name] = size
+        if sizes:
+            narrowed.append(Candidate(candidate.deployment, sizes))
+    apart = (service for service in request.classes if service.name not in members)
+    merged = (replace(group[0], concurrency=sequences, demand=sequences) for group, sequences in groups)
+    return replace(request, classes=(*apart, *merged)), tuple(narrowed)
+
+
+def packed(choice: Choice, request: Request, candidates: Sequence[Candidate], groups: Sequence[Group]) -> Choice | None:
+    """A choice for groups as one for their members: the pools of their models are filled anew, replica by replica.
+
+    None where the sequences do not fit.
+    """
+    classes = {service.name: service for service in request.classes}
+    merged = {group[0].model.name for group in groups}
+    served = dict(_served_members(choice, groups))
+    pools = Counter(
+        {key: count for key, count in choice.pools.items() if choice.deployments[key[0]].model.name not in merged}
+    )
+    left: dict[tuple[str, Precisions], dict[str, int]] = defaultdict(dict)
+    for (name, pair), sequences in served.items():
+        left[classes[name].model.name, pair][name] = sequences
+    running: dict[tuple[str, Precisions], list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        deployment = candidate.deployment
+        if choice.replicas.get(deployment.id):
+            running[deployment.model.name, deployment.precisions].append(candidate)
+    for model, pair in sorted(left, key=str):
+        if model not in merged:
+            continue
+        waiting = left[model, pair]
+        shortest = min(waiting, key=lambda name: (classes[name].context, name))
+        # the largest sequences come first, and need not fit the smallest pools
+        for candidate in sorted(running[model, pair], key=lambda each: (-each.alone(shortest), each.deployment.id)):
+            most = choice.replicas[candidate.deployment.id] * candidate.deployment.pools_per_replica
+            for pattern, count in first_fit_decreasing(candidate, most, waiting):
+                pools[candidate.deployment.id, pattern] += count
+        if any(waiting.values()):
+            return None
+    return replace(choice, pools=pools, served=served)
+
+
+def _served_members(choice: Choice, groups: Sequence[Group]) -> Iterator[tuple[tuple[str, Precisions], int]]:
+    """What is served of each class at each pair of precisions: members in order, the first at the first pair."""
+    waiting = {group[0].name: [(service.name, service.demand) for service in reversed(group)] for group in groups}
+    for (name, pair), sequences in sorted(choice.served.items(), key=str):
+        left = sequences
+        if name not in waiting:
+            yield (name, pair), sequences
+            continue
+        while left:
+            member, wanted = waiting[name].pop()
+            taken = min(left, wanted)
+            left -= taken
+            if taken < wanted:
+                waiting[name].append((member, wanted - taken))
+            yield (member, pair), taken
+
+
+def first_fit_decreasing(candidate: Candidate, pools: int, left: dict[str, int]) -> Iterator[tuple[Sequences, int]]:
+    """(sequences, pools filled so) of up to `pools` pools, the largest sequences first; taken away from `left`.
+
+    Equal pools are one step: a pattern is used until it exhausts a class. So there are about as many patterns as
+    classes, however many pools.
+    """
+    names = sorted(
+        (name for name, count in left.items() if count and name in candidate.sizes),
+        key=lambda name: (-candidate.sizes[name], name),
+    )
+    negative = [-candidate.sizes[name] for name in names]
+    following = list(range(len(names) + 1))
+
+    def first_left(at: int) -> int:
+        """The first class from `at` on of which some are left."""
+        end = at
+        while following[end] != end:
+            end = following[end]
+        while following[at] != end:
+            following[at], at = end, following[at]
+        return end
+
+    while pools:
+        room, filled = candidate.budget, list[tuple[int, int]]()
+        at = first_left(0)
+        while at < len(names):
+            count = min(left[names[at]], -room // negative[at])
+            filled.append((at, count))
+            room += negative[at] * count
+            at = first_left(max(at + 1, bisect_left(negative, -room)))
+        if not filled:
+            return
+        times = min(pools, *(left[names[at]] // count for at, count in filled))
+        for at, count in filled:
+            left[names[at]] -= count * times
+            if not left[names[at]]:
+                following[at] = at + 1
+        pools -= times
+        yield tuple(sorted((names[at], count) for at, count in filled)), times
+
+
+class Relaxation:
+    """Lower bounds of a request's stages, one after the other, from parts of sequences in pools that need not be whole.
+
+    A class may be split between precisions here, as a group is.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        candidates: Sequence[Candidate],
+        many: Sequence[Sequence[ServiceClass]],
+        slack: Slack,
+        effort: Effort,
+    ) -> None:
+        groups = [group for alike in many for group in groups_of(alike, BOUND_GROUPS)]
+        parts = dict(_parts(candidates, groups))
+
+        def bytes_of_part(sizes: Mapping[str, int], group: Group) -> int | None:
+            offered = [service.name for service in group if service.name in sizes]
+            return min((sizes[name] // parts[name] for name in offered), default=None)
+
+        numbered = [(group, sum(parts[service.name] * service.demand for service in group)) for group in groups]
+        policy = replace(request.policy, split_precision=True)
+        sets = sets_of(*_grouped(replace(request, policy=policy), candidates, numbered, bytes_of_part), slack)
+        self._minimiser = Minimiser(formulate(sets, FractionalContents()), effort)
+        self._most_parts = max(parts.values())
+        self.stopped = False
+
+    def bound(self, stage: Stage) -> int | NotFound:
+        """A lower bound of a stage under those held, or that there is no plan."""
+        minimised = self._minimiser.minimise(stage, MOST_NODES)
+        self.stopped = self.stopped or minimised.stopped
+        if minimised.infeasible:
+            return NotFound(proven=True, stopped=False)
+        return max(stage.floor, ceil(Fraction(minimised.bound, self._scale(stage))))
+
+    def bounded(
+        self, results: Sequence[StageResult], stages: Sequence[Stage], progress: Progress
+    ) -> Iterator[StageResult]:
+        """The values of a plan, with bounds that hold for the request."""
+        conditional = False
+        for result, stage in zip(results, stages, strict=True):
+            bound = self.bound(stage)
+            known = stage.floor if isinstance(bound, NotFound) else min(bound, result.value)
+            yield replace(result, bound=known, conditional=conditional)
+            proof = "proven" if known == result.value else f"at least {in_steps(known, result.unit)}"
+            progress(f"{stage.name}: {in_steps(result.value, stage.unit)}, {proof}")
+            conditional = conditional or known < result.value
+            self._minimiser.hold(stage, result.value * self._scale(stage))
+
+    def _scale(self, stage: Stage) -> int:
+        """What a stage may count for one sequence served where it should count 1: stages of precision count parts."""
+        formulation = self._minimiser.formulation
+        served = {id(variable) for variable in formulation.model.served.values()}
+        counts_sequences = any(coefficient and id(term) in served for coefficient, term in stage.terms(formulation))
+        return self._most_parts if counts_sequences else 1
+
+
+def _parts(candidates: Sequence[Candidate], groups: Sequence[Group]) -> Iterator[tuple[str, int]]:
+    """Parts of one sequence of each member, in proportion to its bytes where most of its group are offered.
+
+    Each part is at least a byte, wherever it is held.
+    """
+    least: dict[str, int] = {}
+    for candidate in candidates:
+        for name, size in candidate.sizes.items():
+            least[name] = min(size, least.get(name, size))
+    for group in groups:
+        names = {service.name for service in group}
+        sizes = max((candidate.sizes for candidate in candidates), key=lambda sizes: len(names & sizes.keys()))
+        longest = max(sizes[name] for name in names & sizes.keys())
+        offered = {name: sizes.get(name, longest) for name in names}
+        sequences, total = _sequences(group), sum(offered[service.name] * service.demand for service in group)
+        for service in group:
+            parts = PARTS * offered[service.name] * sequences // total
+            yield service.name, max(1, min(parts, least[service.name]))
