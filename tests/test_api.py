@@ -253,16 +253,18 @@ from sizing.plan.document import no_plan_document, plan_document, to_json
 
 given = json.loads(sys.stdin.read())
 request = sizing.load_workload(given["workload"], catalog=given["catalog"])
-plan = sizing.solve(request, threads=given["threads"])
+plan = sizing.solve(request, threads=given["threads"], **given["more"])
 document = plan_document(plan) if isinstance(plan, sizing.Plan) else no_plan_document(plan)
 sys.stdout.write(to_json(document))
 """
 
 
-def in_a_process(asked: dict[str, Any], overlay: Path, seed: str = "0", threads: int | None = None) -> str:
+def in_a_process(
+    asked: dict[str, Any], overlay: Path, seed: str = "0", threads: int | None = None, **more: int | bool
+) -> str:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
-        input=json.dumps({"workload": asked, "catalog": [str(overlay)], "threads": threads}),
+        input=json.dumps({"workload": asked, "catalog": [str(overlay)], "threads": threads, "more": more}),
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
@@ -297,6 +299,26 @@ def test_the_answer_is_the_same_byte_for_byte(asked: dict[str, Any], overlay: Pa
         "policy": {**asked["policy"], "systems": list(reversed(asked["policy"]["systems"]))},
     }
     assert in_a_process(reordered, overlay, seed="2", threads=2) == first
+
+
+def test_alternatives_and_sensitivity_are_the_same_byte_for_byte(overlay: Path) -> None:
+    classes = [live(20, "128k"), live(11, "4k", name="short", kv_precision=["bf16", "fp8"])]
+    asked = workload(classes, [H200, B300], {"pods": 2})
+    first = in_a_process(asked, overlay, alternatives=2, sensitivity=True)
+    assert len(json.loads(first)["alternatives"]) == 1
+    reordered = {**asked, "classes": list(reversed(classes))}
+    assert in_a_process(reordered, overlay, "1", 2, alternatives=2, sensitivity=True) == first
+
+
+def test_capacity_is_what_the_command_finds(overlay: Path) -> None:
+    request = sizing.load_workload(workload([live(30, "128k")], [H200, B300]), catalog=[overlay])
+    held = sizing.capacity(request, pods=1, system=H200)
+    assert isinstance(held, sizing.Capacity)
+    assert (held.multiple, held.at_most, held.served) == (Fraction(32, 3), Fraction(32, 3), {"long": 320})
+    assert isinstance(held.plan, Plan)
+    assert dict(held.plan.systems) == {H200: 16}
+    with pytest.raises(sizing.BadInput, match="not among the systems"):
+        sizing.capacity(request, pods=1, system=GB300)
 
 
 def test_one_process_answers_as_a_fresh_one_does(overlay: Path) -> None:

@@ -9,6 +9,7 @@ from sizing.facility.site import Site
 from sizing.plan.choice import Choice
 from sizing.plan.compose import compose
 from sizing.plan.plan import StatedLimit
+from sizing.plan.words import SUPPLY
 from sizing.request.request import Request
 
 ONE = Fraction(1)
@@ -24,7 +25,7 @@ def stated_limits(request: Request) -> tuple[StatedLimit, ...]:
     ]
     candidates = {system.name for system in request.candidates}
     of_supply = [
-        StatedLimit(f"supply:{name}", None, Fraction(most), "systems", Fraction(most) or ONE)
+        StatedLimit(f"{SUPPLY}{name}", None, Fraction(most), "systems", Fraction(most) or ONE)
         for name, most in sorted(request.policy.supply.items())
         if name in candidates
     ]
@@ -47,20 +48,22 @@ def exceeded(request: Request, choice: Choice, limits: Sequence[StatedLimit]) ->
     return tuple(limit for limit, used in uses(request, choice, limits).items() if used > limit.value)
 
 
-def with_limit(request: Request, limit: StatedLimit, value: Fraction) -> Request:
-    """The request with another value of one limit."""
+def with_limit(request: Request, limit: StatedLimit, value: Fraction | None) -> Request:
+    """The request with another value of one limit, or without it (None)."""
     if limit.site is None:
-        supply = {**request.policy.supply, limit.name.removeprefix("supply:"): int(value)}
+        name = limit.name.removeprefix(SUPPLY)
+        others = {kind: most for kind, most in request.policy.supply.items() if kind != name}
+        supply = others if value is None else {**others, name: int(value)}
         return replace(request, policy=replace(request.policy, supply=supply))
     sites = tuple(_changed(site, limit.name, value) if site.name == limit.site else site for site in request.sites)
     return replace(request, sites=sites)
 
 
-def _changed(site: Site, name: str, value: Fraction) -> Site:
+def _changed(site: Site, name: str, value: Fraction | None) -> Site:
     return replace(
         site,
         power_kw=value if name == "power" else site.power_kw,
         liquid_kw=value if name == "liquid_heat" else site.liquid_kw,
         air_kw=value if name == "air_heat" else site.air_kw,
-        pods=int(value) if name == "pods" else site.pods,
+        pods=(None if value is None else int(value)) if name == "pods" else site.pods,
     )

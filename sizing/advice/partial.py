@@ -1,13 +1,13 @@
 """How much of the demand fits: the largest share that every class can have, what that buys, and the percentage."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 
-from sizing.advice.brief import brief_of_choice
 from sizing.advice.questions import Questions, later
 from sizing.facility.deployment import Precisions
+from sizing.plan.brief import brief_of_choice
 from sizing.plan.check import check
 from sizing.plan.choice import Choice
 from sizing.plan.compose import compose
@@ -42,7 +42,7 @@ def largest_share(questions: Questions, fitting: Collection[str]) -> Partial | N
     if isinstance(found, NotFound):
         return _nothing(whole) if found.proven else None
     lost = found.stages[0]
-    choice, stages, served = found.choice, later(found), _served(found.choice, demands)
+    choice, stages, served = found.choice, later(found), served_of(found.choice, demands)
     at_most = _at_most(demands, slack.demand_parts, lost.bound or 0)
     for _ in range(MOST_RAISED if lost.value == lost.bound else 0):
         following = _next_share(demands, _share(served, demands))
@@ -50,14 +50,14 @@ def largest_share(questions: Questions, fitting: Collection[str]) -> Partial | N
             break
         answer = questions.best(_serving(request, _at(demands, following)))
         if isinstance(answer, Found):
-            choice, stages, served = answer.choice, answer.stages, _served(answer.choice, demands)
+            choice, stages, served = answer.choice, answer.stages, served_of(answer.choice, demands)
         elif answer.proven:
             at_most = _share(served, demands)
         else:
             break
     share = _share(served, demands)
-    choice = _trimmed(choice, _at(demands, share))
-    served = _served(choice, demands)
+    choice = trimmed(choice, _at(demands, share))
+    served = served_of(choice, demands)
     if check(compose(_serving(request, served), choice, stages, ())):
         return None
     return Partial(
@@ -121,14 +121,15 @@ def _serving(request: Request, demands: Demands) -> Request:
     return replace(request, classes=classes, policy=replace(request.policy, headroom=Fraction(0)))
 
 
-def _served(choice: Choice, demands: Demands) -> dict[str, int]:
-    served = dict.fromkeys(demands, 0)
+def served_of(choice: Choice, names: Iterable[str]) -> dict[str, int]:
+    """Sequences of each class that a choice serves, in the order of `names`."""
+    served = dict.fromkeys(names, 0)
     for (name, _), number in choice.served.items():
         served[name] += number
     return served
 
 
-def _trimmed(choice: Choice, wanted: Demands) -> Choice:
+def trimmed(choice: Choice, wanted: Demands) -> Choice:
     """The same with no more sequences served than these: what fits beside them depends on how pools were filled."""
     left = dict(wanted)
     served: dict[tuple[str, Precisions], int] = {}

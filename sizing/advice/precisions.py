@@ -1,6 +1,7 @@
 """Whether another KV precision would do: the next of the catalog that the GPUs support."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from fractions import Fraction
 
@@ -22,6 +23,25 @@ Further = Mapping[str, Sequence[KvPrecision]]
 """The further KV precisions of every class, in the order of the catalog."""
 
 
+def further_precisions(request: Request, service: ServiceClass, generations: AbstractSet[str]) -> Iterator[KvPrecision]:
+    """What a class could accept too, in the order of the catalog: of fewer bits, or on further of these GPUs.
+
+    What is counted from is what the class accepts, and what came before.
+    """
+    before = list(service.kv_precisions)
+    for kv in request.kv_precisions:
+        on = kv.generations & generations
+        if on and not any(other.bits.value <= kv.bits.value and on <= other.generations for other in before):
+            before.append(kv)
+            yield kv
+
+
+def largest_classes(request: Request) -> list[ServiceClass]:
+    """The classes with the largest caches, by tokens; so many as are asked about one by one."""
+    tokens = sorted(request.classes, key=lambda service: (-service.demand * service.context, service.name))
+    return tokens[:MOST_CLASSES]
+
+
 def other_precisions(questions: Questions) -> tuple[tuple[Relaxation, ...], ...]:
     """For each class the next KV precision that makes the request feasible when no other class changes.
 
@@ -29,7 +49,10 @@ def other_precisions(questions: Questions) -> tuple[tuple[Relaxation, ...], ...]
     that helps nothing, or is not known to.
     """
     request = questions.request
-    found = {service.name: tuple(_further(request, service)) for service in _largest(request)}
+    generations = {system.gpu.generation for system in request.candidates}
+    found = {
+        service.name: tuple(further_precisions(request, service, generations)) for service in largest_classes(request)
+    }
     further = {name: kvs for name, kvs in found.items() if kvs}
     if not further or not _fits(questions, further):
         return ()
@@ -37,26 +60,6 @@ def other_precisions(questions: Questions) -> tuple[tuple[Relaxation, ...], ...]
     if not ways and len(further) > 1:
         ways = _fewest(questions, {name: min(kvs, key=_bits) for name, kvs in further.items()})
     return tuple(tuple(_relaxation(request, name, kv) for name, kv in sorted(way.items())) for way in ways)
-
-
-def _largest(request: Request) -> list[ServiceClass]:
-    """The classes with the largest caches, by tokens and elements."""
-    tokens = sorted(request.classes, key=lambda service: (-service.demand * service.context, service.name))
-    return tokens[:MOST_CLASSES]
-
-
-def _further(request: Request, service: ServiceClass) -> Iterator[KvPrecision]:
-    """In the order of the catalog: those that need fewer bits, or run on GPUs of further candidates.
-
-    What is counted from is what the class accepts, and what came before.
-    """
-    generations = {system.gpu.generation for system in request.candidates}
-    before = list(service.kv_precisions)
-    for kv in request.kv_precisions:
-        on = kv.generations & generations
-        if on and not any(other.bits.value <= kv.bits.value and on <= other.generations for other in before):
-            before.append(kv)
-            yield kv
 
 
 def _first(questions: Questions, name: str, further: Sequence[KvPrecision]) -> Allowed | None:

@@ -7,9 +7,9 @@ the plan does not buy at its low end; and that with energy at its low end. A pla
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sizing.advice.brief import brief_of_choice
 from sizing.advice.power_ranges import no_better_than
 from sizing.facility.prices import Price, Prices
+from sizing.plan.brief import brief_of_choice
 from sizing.plan.checks.case import Case
 from sizing.plan.checks.stages import measured
 from sizing.plan.compose import filled_pods
@@ -17,8 +17,9 @@ from sizing.plan.cost import cost_lines, total_cost
 from sizing.plan.inventory import bought_pods, bought_systems
 from sizing.plan.plan import Plan, PricedPlan, PriceRanges, Status
 from sizing.program.deployments import Candidate
+from sizing.program.merging import search_merged
 from sizing.program.objective import stage_of
-from sizing.program.search import Found, search
+from sizing.program.search import Found
 from sizing.program.solver import Effort
 from sizing.request.objective import COST, parse_aim
 from sizing.request.request import Request
@@ -82,7 +83,7 @@ def _other(
     before, counting = plan.stages[:number], plan.stages[number].stage
     own, _ = measured(counting, Case(replace(plan, request=corner)))
     stages = [*(no_better_than(corner, result) for result in before), stage_of(corner, counting)]
-    found = search(corner, candidates, effort, stages=stages)
+    found = search_merged(corner, candidates, effort, stages=stages)
     if not isinstance(found, Found):
         return None, False, found.stopped
     if any(theirs.value > ours.value for theirs, ours in zip(found.stages, before, strict=False)):

@@ -8,8 +8,9 @@ from sizing.plan.plan import StageResult, StatedLimit
 from sizing.program.deployments import Candidate
 from sizing.program.elastic import ANY_PLAN, fits_in_fractions, lifted
 from sizing.program.exact import NotFound
+from sizing.program.merging import search_merged
 from sizing.program.objective import TIE_BREAKS, Stage, stages_of
-from sizing.program.search import Found, search
+from sizing.program.search import Found
 from sizing.program.slack import RIGID, Slack
 from sizing.program.solver import Effort
 from sizing.request.request import Request
@@ -78,7 +79,7 @@ class Questions:
         tie_breaks: Sequence[Stage],
     ) -> Found | NotFound:
         among = tuple(_holding(candidates, {service.name for service in request.classes}))
-        found = search(request, among, self.effort, stages=stages, slack=slack, tie_breaks=tie_breaks)
+        found = search_merged(request, among, self.effort, stages=stages, slack=slack, tie_breaks=tie_breaks)
         self.stopped = self.stopped or found.stopped
         return found
 

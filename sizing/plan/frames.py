@@ -2,7 +2,8 @@
 
 pandas is imported when a table is asked for, and by no command. A table has the same columns and types whatever the
 plan, empty or not: counts, bytes and tokens `int64` (`Int64` where one may be missing), kW and shares `float64` (NaN:
-unknown, or no limit), names `string`. Ranges are first and last, counted from 1.
+unknown, or no limit), names `string`, flags `bool` (`boolean` where one may be missing). Ranges are first and
+last, counted from 1.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sizing.plan.bill import bill_of_units
-from sizing.plan.plan import Memory, Plan, Totals
+from sizing.plan.plan import Memory, Plan, Setting, Totals
 from sizing.units.amounts import number
 from sizing.units.errors import BadInput, Problem, shown
 from sizing.units.names import nearest
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 Row = Sequence[Any]
 
-WHOLE, MAYBE_WHOLE, REAL, TEXT, FLAG = "int64", "Int64", "float64", "string", "bool"
+WHOLE, MAYBE_WHOLE, REAL, TEXT, FLAG, MAYBE_FLAG = "int64", "Int64", "float64", "string", "bool", "boolean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,33 @@ def _bill(plan: Plan) -> Iterator[Row]:
         )
 
 
+def _alternatives(plan: Plan) -> Iterator[Row]:
+    """One row a kind of system that an alternative buys; none where alternatives were not asked for."""
+    for rank, each in enumerate(plan.alternatives.plans if plan.alternatives else (), start=1):
+        totals = each.plan.totals
+        for system, count in each.plan.systems or ((None, 0),):
+            yield (
+                *(rank, each.name, each.plan.status.value, "; ".join(each.differs), system, count),
+                *(totals.pods, totals.gpus, totals.nameplate_kw, each.plan.tokens.spare, totals.cost_usd),
+            )
+
+
+def _sensitivity(plan: Plan) -> Iterator[Row]:
+    """One row a case; what is bought is in words."""
+    for case in (plan.sensitivity.cases or ()) if plan.sensitivity else ():
+        bought: tuple[Any, ...] = (None, None, None, None)
+        if case.plan is not None:
+            systems = ", ".join(f"{count} x {name}" for name, count in case.plan.systems)
+            bought = case.plan.pods, systems, case.plan.gpus, case.plan.nameplate_kw
+        now, asked = map(_setting, (case.now, case.asked))
+        yield case.what, case.key, case.site, now, asked, case.unit, case.status.value, case.changes, *bought
+
+
+def _setting(setting: Setting) -> str | None:
+    """As text: a column has one type."""
+    return str(number(setting)) if isinstance(setting, Fraction) else None if setting is None else str(setting)
+
+
 def _of(kind: str, *names: str) -> dict[str, str]:
     return dict.fromkeys(names, kind)
 
@@ -258,6 +286,24 @@ TABLES: Mapping[str, Table] = {
         | _of(FLAG, "contained")
         | _of(WHOLE, "needed"),
         _bill,
+    ),
+    "alternatives": Table(
+        _of(WHOLE, "rank")
+        | _of(TEXT, "name", "status", "differs", "system")
+        | _of(WHOLE, "count", "pods", "gpus")
+        | _of(REAL, "nameplate_kw")
+        | _of(WHOLE, "spare_tokens")
+        | _of(REAL, "cost_usd"),
+        _alternatives,
+    ),
+    "sensitivity": Table(
+        _of(TEXT, "what", "key", "site", "now", "asked", "unit", "status")
+        | _of(MAYBE_FLAG, "changes")
+        | _of(MAYBE_WHOLE, "pods")
+        | _of(TEXT, "systems")
+        | _of(MAYBE_WHOLE, "gpus")
+        | _of(REAL, "nameplate_kw"),
+        _sensitivity,
     ),
     "rejected": Table(_of(TEXT, "system", "model", "why"), _rejected),
 }

@@ -256,24 +256,83 @@ class PriceRanges:
     others: tuple[PricedPlan, ...] = ()
 
 
+Setting = Fraction | str | bool | None
+"""What a limit or a policy is set to. None: no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityCase:
+    """What the answer becomes where one limit, or one choice of the policy, is another.
+
+    `what` says the change: `site power 5 MW -> 4.5 MW`. `key` is a limit (`power`, `pods`, `supply:<system>`; `site`
+    None: over all sites), a key of the policy (`reserve`, `hbm`, `headroom`, `mixed_pods`, ...), `kv_precision:<class>`
+    (`now` and `asked` list what it accepts), or `demand` (that of every class, in percent of what it is).
+
+    `status` is that of the search for it: `infeasible` where there is no plan, `timeout` where that was not settled or
+    not reached. `changes`: whether kinds of system, their number, or Pods are others than in the answer; None: not
+    known.
+    """
+
+    what: str
+    key: str
+    site: str | None
+    now: Setting
+    asked: Setting
+    unit: str
+    status: Status
+    plan: PlanInBrief | None
+    changes: bool | None
+
+
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
     """What the plan hangs on: figures that are published in two ways, or as ranges.
 
     `prices` None: no stage counts cost, or no price is a range. `ideal` None: the policy names no engine profile.
+    `cases` None: not asked for.
     """
 
     hbm: OtherHbm
     power: PowerRanges
     prices: PriceRanges | None = None
     ideal: WithoutEngine | None = None
+    cases: tuple[SensitivityCase, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """The best plan under a restriction that the answer does not keep: `only hgx-h200-8`, `KV bf16 only`.
+
+    `differs` says in words what of it is other than in the answer. `plan.request` has the restriction in it where it is
+    one of the policy.
+    """
+
+    name: str
+    differs: tuple[str, ...]
+    plan: "Plan"
+
+
+@dataclass(frozen=True, slots=True)
+class NoAlternative:
+    """A restriction under which no plan was found, and why in brief."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alternatives:
+    """The next best plans that buy something else, best first by the stages of the objective; and what has no plan."""
+
+    plans: tuple[Alternative, ...]
+    none: tuple[NoAlternative, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The answer to a request. `reproducible` is false where the clock stopped the search (decision 9).
 
-    `sensitivity` None: not looked at.
+    `sensitivity` None: not looked at. `alternatives` None: not asked for.
     """
 
     request: Request
@@ -293,6 +352,7 @@ class Plan:
     assumptions: tuple[str, ...] = ()
     reproducible: bool = True
     sensitivity: Sensitivity | None = None
+    alternatives: Alternatives | None = None
 
     def data_frame(self, name: str) -> "DataFrame":
         """One table of the plan as a pandas data frame; the tables stand in `sizing/plan/frames.py`.

@@ -45,3 +45,8 @@ def change_in_words(request: Request, change: Relaxation) -> str:
 def bare_amount(value: Fraction | int, unit: str) -> str:
     """An amount after the name of its limit, which says already what is counted."""
     return plain(value, unit) if unit == "kW" else plain(value, "").rstrip()
+
+
+def signed(value: Fraction | int, unit: str) -> str:
+    """A difference: `+1 Pod`, `-24 GPUs`, `+12.3 kW`."""
+    return f"{'-' if value < 0 else '+'}{amount_in_words(-value if value < 0 else value, unit)}"

@@ -1,9 +1,11 @@
 """The answer on the screen: plain text of at most 120 columns, readable without colour."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 from sizing.plan.bill import bill_of_units
 from sizing.plan.plan import NoPlan, Plan, Status
+from sizing.report.alternatives import alternatives_section, sensitivity_section
 from sizing.report.answer import MEMORY_ONLY, headline, standing
 from sizing.report.cautions import precision_sentences, rejections_in_brief
 from sizing.report.cost import cost_sentences, inventory_sentences
@@ -17,6 +19,9 @@ from sizing.report.to_know import to_know_sentences
 from sizing.report.unsettled import not_counted
 from sizing.units.amounts import gb, gib, percent, thousands
 
+MOST_CLASSES = 100
+"""Lines of classes on the screen."""
+
 
 def console_report(plan: Plan, bill: str | None = None) -> str:
     """The whole answer; `bill` is where the bill of units was written, said last."""
@@ -24,18 +29,27 @@ def console_report(plan: Plan, bill: str | None = None) -> str:
     sections = [
         MEMORY_ONLY,
         "\n".join(map(paragraph, (f"{plan.request.name}: {headline(plan)}", standing(plan)))),
+        *what_stands(plan),
+        alternatives_section(plan),
+        sensitivity_section(plan),
+        listed("Fewer bits", precision_sentences(plan)),
+        listed("To know", to_know_sentences(plan, bill_of_units(plan))),
+        listed("Not considered (in full in the workbook)", rejected),
+        f"Bill of units: {visible(bill)}" if bill else "",
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def what_stands(plan: Plan) -> list[str]:
+    """What runs, what it holds and uses, what is left over, and what it costs: a section each, empty where nothing."""
+    return [
         _deployments(plan),
         _classes(plan),
         _tokens(plan),
         _limits(plan),
-        _listed("Used and stranded", [*inventory_sentences(plan), *pod_sentences(plan), *idle_sentences(plan)]),
-        _listed("Cost", cost_sentences(plan)),
-        _listed("Fewer bits", precision_sentences(plan)),
-        _listed("To know", to_know_sentences(plan, bill_of_units(plan))),
-        _listed("Not considered (in full in the workbook)", rejected),
-        f"Bill of units: {visible(bill)}" if bill else "",
+        listed("Used and stranded", [*inventory_sentences(plan), *pod_sentences(plan), *idle_sentences(plan)]),
+        listed("Cost", cost_sentences(plan)),
     ]
-    return "\n\n".join(section for section in sections if section) + "\n"
 
 
 def no_plan_report(no_plan: NoPlan) -> str:
@@ -47,17 +61,18 @@ def no_plan_report(no_plan: NoPlan) -> str:
     sections = [
         MEMORY_ONLY,
         paragraph(f"{no_plan.request.name}: {verdict}"),
-        _listed("Why", no_plan.reasons),
-        _listed("What would do, each by itself", way_sentences(no_plan)),
-        _listed("What does fit", partial_sentences(no_plan.partial)),
-        _listed("Assumed", no_plan.request.assumptions),
-        _listed("Not considered", rejections_in_brief(no_plan.rejected)),
+        listed("Why", no_plan.reasons),
+        listed("What would do, each by itself", way_sentences(no_plan)),
+        listed("What does fit", partial_sentences(no_plan.partial)),
+        listed("Assumed", no_plan.request.assumptions),
+        listed("Not considered", rejections_in_brief(no_plan.rejected)),
         "No bill of units was written.",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _listed(heading: str, sentences: Sequence[str]) -> str:
+def listed(heading: str, sentences: Sequence[str]) -> str:
+    """A heading and its sentences; empty where there is none."""
     return f"{heading}\n{bullets(sentences)}" if sentences else ""
 
 
@@ -102,9 +117,11 @@ def _classes(plan: Plan) -> str:
             holding.arithmetic(),
             holding.placement.binding,
         )
-        for holding in holdings(plan)
+        for holding in islice(holdings(plan), MOST_CLASSES)
     ]
-    return table(columns, rows)
+    left = sum(len(served.placements) for served in plan.classes) - len(rows)
+    rest = f"\nand {left:,} further lines, all of them in the workbook and in the JSON of the plan" if left > 0 else ""
+    return table(columns, rows) + rest
 
 
 def _tokens(plan: Plan) -> str:

@@ -20,7 +20,35 @@ def sensitivity_sentences(plan: Plan) -> list[str]:
         *_prices(plan.sensitivity.prices),
         _hbm(plan, plan.sensitivity.hbm),
         *_ideal(plan, plan.sensitivity.ideal),
+        *_weak_figures(plan),
     ]
+
+
+def _weak_figures(plan: Plan) -> Iterator[str]:
+    """Figures of low confidence on which systems were chosen or passed over; nameplates have ranges, which are asked.
+
+    The heat split of what is in the plan is told with its range (`unsettled.py`).
+    """
+    in_plan = {name for name, _ in plan.systems}
+    heat_is_limited = any(
+        limit is not None
+        for site in plan.request.sites
+        for limit in (site.liquid_kw, site.air_kw, site.liquid_kw_per_pod, site.air_kw_per_pod)
+    )
+    passed_over = []
+    for system in plan.request.candidates:
+        gpu = system.gpu
+        hbm = gpu.hbm_label_gb if plan.request.policy.hbm == "label" else gpu.hbm_driver_bytes
+        weak_hbm = hbm is not None and hbm.confidence == "low"
+        weak_heat = heat_is_limited and system.liquid_kw is not None and system.liquid_kw.confidence == "low"
+        if system.name in in_plan and weak_hbm:
+            yield f"{system.name}: the HBM of its GPU {gpu.name} is of low confidence; what it holds rests on it"
+        elif system.name not in in_plan and (weak_hbm or weak_heat):
+            figures = [name for name, is_weak in (("HBM", weak_hbm), ("heat split", weak_heat)) if is_weak]
+            passed_over.append(f"{system.name} ({' and '.join(figures)})")
+    if passed_over:
+        named = ", ".join(passed_over)
+        yield f"not chosen, on figures of low confidence: {named}; better figures may change the choice"
 
 
 def _ideal(plan: Plan, ideal: WithoutEngine | None) -> Iterator[str]:

@@ -11,10 +11,10 @@ from sizing.advice import other_hbm as other_hbm_module
 from sizing.advice import power_ranges as power_ranges_module
 from sizing.advice.answer import answer
 from sizing.advice.bounds import Least, least
-from sizing.advice.brief import brief_of_choice, brief_of_plan, kinds_of
 from sizing.advice.second_look import second_look
 from sizing.facility.site import Site
 from sizing.facility.system import System
+from sizing.plan.brief import brief_of_choice, brief_of_plan, kinds_of
 from sizing.plan.document import plan_document
 from sizing.plan.plan import OtherHbm, Plan, PlanInBrief, PowerRanges, Sensitivity, Status
 from sizing.pool.gpu import HbmBasis
@@ -147,13 +147,13 @@ def test_another_system_without_the_figure_is_named_and_changes_nothing() -> Non
 
 def test_equal_figures_are_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = request(mixture(), (by_driver(NODE, 141), by_driver(BIG, 288)))
-    monkeypatch.setattr(other_hbm_module, "search", None)
+    monkeypatch.setattr(other_hbm_module, "search_merged", None)
     monkeypatch.setattr(other_hbm_module, "enumerate_options", None)
     assert looked(asked).hbm.changes is False
 
 
 def test_arithmetic_answers_where_no_other_kind_comes_near(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(other_hbm_module, "search", None)
+    monkeypatch.setattr(other_hbm_module, "search_merged", None)
     assert hbm_of(mixture(11), (H200, B300)) == OtherHbm("driver", False, True, (), None)
 
 
@@ -238,8 +238,8 @@ def test_without_time_nothing_is_searched_and_the_plan_says_so() -> None:
 def test_a_plan_that_is_not_proven_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = request(mixture(), (H200, ranging(B300, "14", "15"), ranging(system("rival-8", hbm_gb=288), "9", "16")))
     plan = replace(planned(asked), status=Status.FEASIBLE)
-    monkeypatch.setattr(other_hbm_module, "search", None)
-    monkeypatch.setattr(power_ranges_module, "search", None)
+    monkeypatch.setattr(other_hbm_module, "search_merged", None)
+    monkeypatch.setattr(power_ranges_module, "search_merged", None)
     again = second_look(plan, enumerate_options(asked).candidates, Effort()).sensitivity
     assert again is not None
     assert (again.hbm.changes, again.power.decided) == (None, None)
@@ -399,4 +399,5 @@ def test_the_document_carries_the_second_look() -> None:
         "power": {"decided": True, "nameplate_range_kw": [14.5, 14.5], "others": []},
         "prices": None,
         "ideal": None,
+        "cases": None,
     }
