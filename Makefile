@@ -19,7 +19,7 @@ PIP_INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.t
 	$(BIN)/python -m pip install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help solve test lint format types docs readme wheel clean
+.PHONY: help solve test lint format types docs readme samples wheel clean
 
 help:
 	@echo "make solve    set up .venv and plan $(WORKLOAD)"
@@ -29,6 +29,7 @@ help:
 	@echo "make types    mypy, strict"
 	@echo "make docs     write docs/commands.md from --help"
 	@echo "make readme   fill README.md from real runs of workloads/customer.yaml (minutes)"
+	@echo "make samples  write reports/sample/ from a real run of workloads/customer.yaml"
 	@echo "make wheel    build the wheel into $(DIST)/"
 	@echo "make clean    remove .venv and what was built"
 
@@ -54,6 +55,10 @@ docs: $(DEVELOPS)
 
 readme: $(DEVELOPS)
 	$(BIN)/python -m docs.generate_readme
+
+samples: $(DEVELOPS)
+	$(BIN)/sizing solve workloads/customer.yaml --out reports/sample --force \
+		--format xlsx --format html --format csv --format json --format markdown > /dev/null
 
 wheel: $(RUNS)
 	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(BIN)/python -m pip wheel --quiet --no-deps -w "$(DIST)" .

@@ -42,10 +42,14 @@ ROOMS = {
     "pyomo": {"program"},
     "highspy": {"program"},
     "openpyxl": {"report"},
+    "xlsxwriter": {"report"},
+    "jinja2": {"report"},
+    "markupsafe": {"report"},
+    "weasyprint": {"report"},
     "yaml": {"units"},
 }
 # What takes too long to import for a command that must feel instant.
-HEAVY = {"numpy", "pandas", "pyomo", "highspy", "openpyxl"}
+HEAVY = {"numpy", "pandas", "pyomo", "highspy", "openpyxl", "xlsxwriter", "jinja2", "weasyprint"}
 HEAVY_FOR_HELP = HEAVY | {"pydantic", "yaml"}
 
 

@@ -7,7 +7,16 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from sizing.catalog.border import Count, Entry, Flag, Name, Names, PositiveCount, PowerKw, Share, Text
-from sizing.catalog.figures import Confidence, Date, DecimalFigure, Missing, Sources, WithMissing, optional_figure
+from sizing.catalog.figures import (
+    Confidence,
+    Date,
+    DecimalFigure,
+    Missing,
+    ShareFigure,
+    Sources,
+    WithMissing,
+    optional_figure,
+)
 from sizing.facility.bill_rules import BillRules, RuleLine
 from sizing.facility.network import Attachment, Network
 from sizing.facility.quantities import (
@@ -82,6 +91,7 @@ class NetworkEntry(Entry):
     at_least: PositiveCount = 1
     pod_ports: Count = 0
     ports_per_optic: PositiveCount = 1
+    unit_ports: PositiveCount = 1
 
     @model_validator(mode="after")
     def _half_goes_up(self) -> "NetworkEntry":
@@ -101,6 +111,7 @@ class NetworkEntry(Entry):
             at_least=self.at_least,
             pod_ports=self.pod_ports,
             ports_per_optic=self.ports_per_optic,
+            unit_ports=self.unit_ports,
         )
 
 
@@ -224,6 +235,7 @@ class LineEntry(WithMissing):
     contained: Flag = False
     liquid_share: Annotated[Share, AfterValidator(_part_of_one)] = Fraction(0)
     remark: Text = ""
+    spares: ShareFigure | None = None
     missing: Missing = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -232,6 +244,8 @@ class LineEntry(WithMissing):
             raise NotAccepted("no_power contradicts what is said of unit_kw", "one of the two")
         if self.contained and not self.no_power:
             raise NotAccepted("a contained part is counted with its system", "no_power beside `contained: true`")
+        if self.contained and self.spares is not None:
+            raise NotAccepted("a contained part has no spares of its own", "no `spares` beside `contained: true`")
         return self
 
 
@@ -292,6 +306,7 @@ def _line(name: str, entry: LineEntry, networks: Mapping[str, Network], racks: M
         no_power=entry.no_power,
         contained=entry.contained,
         liquid_share=entry.liquid_share,
+        spares=optional_figure("spares", entry.spares),
         remark=" ".join([entry.remark, *entry.missing.values()]).strip(),
     )
 

@@ -7,15 +7,18 @@ import errno
 import gc
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import NamedTuple, NoReturn
 
 import click
 
 PROGRAM = "sizing"
 INTERRUPTED = 130
+NO_OUTPUT = {errno.ENOSPC: "no space is left", errno.EBADF: "it is not open for writing"}
 
 
 class LazyCommand(NamedTuple):
@@ -28,11 +31,13 @@ class LazyCommand(NamedTuple):
 
 COMMANDS = {
     "solve": LazyCommand("sizing.cli.solve", "solve", "Find the smallest facility that serves a workload."),
+    "capacity": LazyCommand("sizing.cli.capacity", "capacity", "Find how much of a workload so many Pods serve."),
     "kv": LazyCommand("sizing.cli.kv", "kv", "Show what a model's cache costs and what a system holds of it."),
     "catalog": LazyCommand("sizing.cli.catalog", "catalog", "List catalog entries, or show one with its sources."),
     "calibrate": LazyCommand("sizing.cli.calibrate", "calibrate", "Compare start-up logs of engines with profiles."),
     "import": LazyCommand("sizing.cli.import_", "import_", "Read a model's config.json into a catalog entry."),
     "verify": LazyCommand("sizing.cli.verify", "verify", "Check a plan of `solve --json`, figure by figure."),
+    "diff": LazyCommand("sizing.cli.diff", "diff", "Tell what changed from one plan or bill to another, and why."),
     "schema": LazyCommand("sizing.cli.schema", "schema", "Print the JSON Schema of a workload file."),
 }
 
@@ -92,6 +97,7 @@ def commands() -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; `arguments` are those of the process if None."""
+    _open_closed_streams()
     _speak_utf8()
     try:
         code = _invoke(sys.argv[1:] if arguments is None else list(arguments))
@@ -110,6 +116,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _invoke(arguments: list[str]) -> int:
     if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:  # a shell asks for completions
         commands.main(arguments, prog_name=PROGRAM)
+    _refuse_empty(arguments)
     try:
         with commands.make_context(PROGRAM, arguments) as context:
             returned = commands.invoke(context)
@@ -121,12 +128,27 @@ def _invoke(arguments: list[str]) -> int:
     return returned if isinstance(returned, int) else 0
 
 
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Raise BadInput for empty arguments, as `--json "$UNSET"` gives them: as a path, each would be this folder."""
+    empty = [
+        before if before.startswith("-") else "an argument"
+        for before, argument in pairwise(("", *arguments))
+        if not argument
+    ]
+    parts = [argument.partition("=") for argument in arguments if argument.startswith("--")]
+    empty += [option for option, sign, value in parts if sign and not value]
+    if empty:
+        from sizing.units.errors import BadInput, Problem
+
+        raise BadInput(*(Problem("is empty", where, accepted="a value") for where in empty))
+
+
 def _failed(error: Exception) -> int:
     from sizing.units.errors import SizingError
 
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+    if isinstance(error, OSError) and error.errno in NO_OUTPUT:
         _drop_output()
-        click.echo("the output cannot be written: no space is left", err=True)
+        click.echo(f"the output cannot be written: {NO_OUTPUT[error.errno]}", err=True)
         return 1
     if isinstance(error, SizingError):
         click.echo(str(error), err=True)
@@ -140,6 +162,17 @@ def _failed(error: Exception) -> int:
         click.echo(f"internal error: {said} (SIZING_DEBUG=1 shows where)", err=True)
     _drop_output()
     return 1
+
+
+def _open_closed_streams() -> None:
+    """A stream that the caller closed leads nowhere: else the next file that is opened would get what is printed."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _speak_utf8() -> None:
@@ -166,10 +199,11 @@ def _drop_output() -> None:
 
 
 def main() -> NoReturn:
-    """The console script. Looking for garbage would be a fifth of the time of an instant command."""
+    """The process of a command. Looking for garbage would be a fifth of the time of an instant command."""
     gc.set_threshold(100_000, 10, 10)  # imports make many objects and hardly any garbage
     code = run()
     gc.freeze()  # what still lives goes with the process: nobody need look through it on the way out
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said: Ctrl-C from here on ends the process without a word
     sys.exit(code)
 
 

@@ -27,7 +27,8 @@ class RuleLine:
 
     `sources`, `date` and `confidence` are of the quantity; `unit_kw` is a figure with its own. `no_power` says why a
     part adds none (passive, or counted elsewhere); with neither, the power is unknown. `contained`: the part comes
-    with a system that has a line of its own. `liquid_share` of its heat goes to liquid, the rest to air.
+    with a system that has a line of its own. `liquid_share` of its heat goes to liquid, the rest to air. `spares` are a
+    share of the quantity, ordered beside it and left in the box; None: no figure is at hand, and none are ordered.
     """
 
     name: str
@@ -45,6 +46,7 @@ class RuleLine:
     contained: bool = False
     liquid_share: Fraction = Fraction(0)
     remark: str = ""
+    spares: Figure[Fraction] | None = None
 
     @property
     def power_is_unknown(self) -> bool:

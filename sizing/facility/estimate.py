@@ -10,6 +10,7 @@ from fractions import Fraction
 from sizing.facility.system import System
 from sizing.pool.budget import RESERVE, PoolBudget
 from sizing.pool.engines.ideal import IdealEngine
+from sizing.pool.engines.measured import Measurement
 from sizing.pool.engines.profile import Engine, Memory
 from sizing.pool.gpu import HbmBasis
 from sizing.pool.layout import Layout, ladder, layout_for, layouts
@@ -22,7 +23,10 @@ from sizing.sequence.weights import WeightFormat, weight_bytes
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is asked of a model: at which precisions, as which engine stores it, which contexts, how many at once."""
+    """What is asked of a model: at which precisions, as which engine stores it, which contexts, how many at once.
+
+    `measurements` are what is known of engine logs, of every profile.
+    """
 
     model: ModelShape
     weights: WeightFormat
@@ -30,6 +34,7 @@ class Load:
     engine: Engine
     contexts: tuple[int, ...]
     concurrencies: tuple[int, ...]
+    measurements: tuple[Measurement, ...] = ()
 
     @property
     def storage(self) -> Storage:
@@ -46,7 +51,7 @@ class Home:
 
     @property
     def memory(self) -> Memory:
-        return Memory(self.hbm_bytes, self.system.gpu.vendor)
+        return Memory(self.hbm_bytes, self.system.gpu.vendor, self.system.gpu.name)
 
 
 @dataclass(frozen=True, slots=True)

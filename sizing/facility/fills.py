@@ -1,5 +1,6 @@
 """The fills of a Pod: so many systems of one kind, or of two (`policy.mixed_pods`), and no room for one more."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
@@ -12,6 +13,7 @@ from sizing.facility.system import System
 
 Population = Mapping[str, int]
 ZERO = Fraction(0)
+NOTHING = Balance()
 
 
 class PodRoom:
@@ -33,10 +35,13 @@ class PodRoom:
 
     def holds(self, population: Population) -> bool:
         """Whether a Pod can hold these systems with the balance of plant that they need."""
+        return self._holds_alone(population) and self._holds_alone(population, self.balance(population))
+
+    def _holds_alone(self, population: Population, extra: Balance = NOTHING) -> bool:
+        """Whether a Pod can hold these systems beside `extra`."""
         members = [(self.systems[name], count) for name, count in population.items()]
         if sum(system.gpus * count for system, count in members) > self.site.pod.gpu_slots.value:
             return False
-        extra = self.balance(population)
         return all(
             limit is None or extra_kw + sum((known(of(system)) * count for system, count in members), ZERO) <= limit
             for limit, extra_kw, of in (
@@ -47,8 +52,13 @@ class PodRoom:
         )
 
     def most(self, system: str, beside: Population) -> int:
-        """The most systems of one kind beside others that are there already; -1 where not even those fit."""
-        count = self.site.pod.gpu_slots.value // self.systems[system].gpus
+        """The most systems of one kind beside others that are there already; -1 where not even those fit.
+
+        Systems alone need no less with every one more, so that their number is found by halving; what they need beside
+        them is then counted down from there.
+        """
+        fits = range(self.site.pod.gpu_slots.value // self.systems[system].gpus + 1)
+        count = bisect_left(fits, True, key=lambda number: not self._holds_alone({**beside, system: number})) - 1
         while count >= 0 and not self.holds({**beside, system: count} if count else beside):
             count -= 1
         return count

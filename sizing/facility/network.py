@@ -33,7 +33,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class NetworkSize:
-    """`ports` of systems, each with one link to a leaf; `leaves`, `spines` and the `uplinks` between them."""
+    """`ports` in use by systems, each with one link to a leaf; `leaves`, `spines` and the `uplinks` between them."""
 
     ports: int
     leaves: int
@@ -46,7 +46,8 @@ class Network:
     """Switches of `switch_ports`, at least `at_least`; `pod_ports` are in use whatever the systems are.
 
     The first attachment that speaks of a system counts. One optic of a switch serves `ports_per_optic` ports. Two
-    tiers reach switch_ports^2 / 2 ports.
+    tiers reach switch_ports^2 / 2 ports. `unit_ports` are the ports of a scalable unit: switches and uplinks are built
+    for whole units, whatever of them is in use; 1 builds the least that does not block.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Network:
     at_least: int = 1
     pod_ports: int = 0
     ports_per_optic: int = 1
+    unit_ports: int = 1
 
     def attached(self, population: Population) -> Iterator[tuple[Attachment, System, int]]:
         """(how it is attached, system, how many) of what has a place in this network."""
@@ -72,20 +74,21 @@ class Network:
             ports += attachment.ports_of(system) * count
         if ports == 0:
             return NetworkSize(0, 0, 0, 0)
+        built = -(-ports // self.unit_ports) * self.unit_ports
         if self.tiers == 1:
-            return NetworkSize(ports, max(self.at_least, -(-ports // self.switch_ports)), 0, 0)
-        leaves = max(self.at_least, -(-ports // (self.switch_ports // 2)))
+            return NetworkSize(ports, max(self.at_least, -(-built // self.switch_ports)), 0, 0)
+        leaves = max(self.at_least, -(-built // (self.switch_ports // 2)))
         if leaves == 1:
             return NetworkSize(ports, 1, 0, 0)
         if leaves > self.switch_ports:
             raise BadInput(
                 Problem(
                     f"a Pod has too many ports for the two tiers of network {self.name}",
-                    seen=f"{ports:,} ports",
+                    seen=f"{built:,} ports",
                     accepted=f"up to {self.switch_ports**2 // 2:,}",
                 )
             )
-        return NetworkSize(ports, leaves, -(-ports // self.switch_ports), ports)
+        return NetworkSize(ports, leaves, -(-built // self.switch_ports), built)
 
     def system_optics(self, population: Population) -> int:
         """Optics in the systems."""

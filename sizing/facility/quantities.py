@@ -75,6 +75,8 @@ class Switches:
 
     def __str__(self) -> str:
         network = self.network
+        if network.unit_ports > 1:
+            return f"{self.tier} switches of whole scalable units of {network.unit_ports} ports"
         if network.tiers == 1:
             return f"ports in use / {network.switch_ports}, at least {network.at_least}"
         if self.tier == "leaf":
@@ -96,6 +98,8 @@ class Links:
     def __str__(self) -> str:
         if self.tier == "system-leaf":
             return "1 for each port in use"
+        if self.network.unit_ports > 1:
+            return f"as many as ports of whole scalable units of {self.network.unit_ports}, none for a single leaf"
         return "as many as links to systems, none for a single leaf"
 
 

@@ -9,6 +9,7 @@ and summed; beside it stands what the systems of the plan need by themselves.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from sizing.facility.bill_rules import BillRules, RuleLine
@@ -33,7 +34,8 @@ class BillLine:
     """One line. `unit_kw` and `unit_usd` are None where unknown and 0 where the part adds none.
 
     `number` None: `contained` in the systems, which have lines of their own. `needed` is by the same rule, but for the
-    systems that stand in the Pods alone; None where that is what is counted.
+    systems that stand in the Pods alone; None where that is what is counted. `spare_share` of the quantity is ordered
+    beside it and draws nothing; None: no figure is at hand, and none are ordered.
     """
 
     number: int | None
@@ -51,6 +53,15 @@ class BillLine:
     remark: str
     contained: bool = False
     needed: int | None = None
+    spare_share: Fraction | None = None
+
+    @property
+    def spares(self) -> int:
+        return ceil(self.quantity * (self.spare_share or 0))
+
+    @property
+    def ordered(self) -> int:
+        return self.quantity + self.spares
 
     @property
     def total_kw(self) -> Fraction | None:
@@ -58,7 +69,14 @@ class BillLine:
 
     @property
     def total_usd(self) -> Fraction | None:
-        return None if self.unit_usd is None else self.unit_usd * self.quantity
+        return None if self.unit_usd is None else self.unit_usd * self.ordered
+
+    def counts(self, rule: RuleLine) -> bool:
+        """Whether it is the line that a part of the balance of plant is counted in."""
+        mine = self.group, self.manufacturer, self.part, self.description, self.unit, self.contained, self.unit_kw
+        part = _part_of(rule)
+        its = part.group, part.manufacturer, part.part, part.description, part.unit, part.contained, part.unit_kw
+        return mine == its and self.spare_share == part.spare_share
 
 
 def bill_of_units(plan: Plan) -> tuple[BillLine, ...]:
@@ -89,6 +107,7 @@ class _Part:
     unit_kw: Fraction | None = NOTHING
     unit_usd: Fraction | None = None
     contained: bool = False
+    spare_share: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +152,7 @@ def _line(number: int | None, part: _Part, count: _Count) -> BillLine:
         remark=_joined([*count.remarks, *unknowns]),
         contained=part.contained,
         needed=count.needed,
+        spare_share=part.spare_share,
     )
 
 
@@ -268,6 +288,7 @@ def _part_of(line: RuleLine) -> _Part:
         unit_kw=known if line.unit_kw is None else line.unit_kw.value,
         unit_usd=NOTHING if line.contained else None,
         contained=line.contained,
+        spare_share=None if line.spares is None else line.spares.value,
     )
 
 
@@ -275,6 +296,13 @@ def _count_of(line: RuleLine, quantity: int, entry: Mapping[str, Any]) -> _Count
     count = _Count(quantity, (str(line.rule),), _titles(entry, line.sources), (line.confidence,), (line.remark,))
     if line.no_power:
         count = replace(count, remarks=(*count.remarks, f"no power of its own: {line.no_power}"))
+    if line.spares is not None:
+        count = replace(
+            count,
+            sources=(*count.sources, *_titles(entry.get("spares"), line.spares.sources)),
+            confidences=(*count.confidences, line.spares.confidence),
+            remarks=(*count.remarks, f"{plain(line.spares.value * 100, '%')} spare, {line.spares.basis}".rstrip(", ")),
+        )
     figure = line.unit_kw
     if figure is None:
         return count

@@ -13,7 +13,7 @@ from sizing.facility.system import System
 from sizing.plan.choice import Choice, Sequences
 from sizing.plan.cost import cost_lines, total_cost
 from sizing.plan.inventory import installed_systems
-from sizing.plan.placement import place
+from sizing.plan.placement import MOST_PLACED, place
 from sizing.plan.plan import (
     ClassPlacement,
     FilledPods,
@@ -29,6 +29,7 @@ from sizing.plan.plan import (
     Totals,
 )
 from sizing.request.request import Rejection, Request
+from sizing.units.errors import BadInput, Problem
 
 ZERO = Fraction(0)
 
@@ -39,9 +40,14 @@ def compose(
     stages: tuple[StageResult, ...],
     rejected: tuple[Rejection, ...],
     reproducible: bool = True,
+    notes: tuple[str, ...] = (),
 ) -> Plan:
-    """The plan of a choice. `optimal` where every stage has met its bound."""
+    """The plan of a choice. `optimal` where every stage has met its bound. `notes` tell how it was found.
+
+    Raises BadInput where it would be too large to be placed and checked.
+    """
     systems = {system.name: system for system in request.candidates}
+    _refuse_too_large(choice, systems)
     bought: Counter[str] = Counter()
     for (_, name), count in choice.systems.items():
         bought[name] += count
@@ -67,9 +73,19 @@ def compose(
         limits=tuple(_limits(request, systems, choice, bought)),
         placement=place(request, pods, deployments),
         rejected=(*request.rejected, *rejected),
-        assumptions=request.assumptions,
+        assumptions=(*request.assumptions, *notes),
         reproducible=reproducible,
     )
+
+
+def _refuse_too_large(choice: Choice, systems: Mapping[str, System]) -> None:
+    domains = sum(count * systems[name].domains_per_system for (_, name), count in choice.systems.items())
+    for number, what in ((domains, "domains of systems"), (sum(choice.pods.values()), "Pods")):
+        if number > MOST_PLACED:
+            least = "less demand or fewer spare systems"
+            raise BadInput(
+                Problem(f"the plan takes {number:,} {what}, at most {MOST_PLACED:,} are planned", accepted=least)
+            )
 
 
 def planned_deployments(choice: Choice) -> tuple[PlannedDeployment, ...]:
@@ -149,15 +165,17 @@ def _pod_order(item: tuple[tuple[str, Fill], int]) -> tuple[str, int, tuple[tupl
 def served_classes(request: Request, deployments: tuple[PlannedDeployment, ...]) -> tuple[ServedClass, ...]:
     """Where each class is held. What limits it there is memory where no pool takes one more, else its own demand."""
     result = []
+    holding = [
+        (planned, _held(planned), max(free for _, free in _free_bytes(request, planned))) for planned in deployments
+    ]
     for service in sorted(request.classes, key=lambda service: service.name):
         placements = []
         pairs = set()
-        for planned in deployments:
-            number = sum(pattern.count * dict(pattern.sequences).get(service.name, 0) for pattern in planned.patterns)
+        for planned, held, room in holding:
+            number = held[service.name]
             if not number:
                 continue
             size = planned.deployment.sequence_bytes(service.context)
-            room = max(free for _, free in _free_bytes(request, planned))
             placements.append(
                 ClassPlacement(planned.deployment.id, number, size, "memory" if size > room else "demand")
             )
@@ -168,12 +186,22 @@ def served_classes(request: Request, deployments: tuple[PlannedDeployment, ...])
     return tuple(result)
 
 
+def _held(planned: PlannedDeployment) -> Counter[str]:
+    """Sequences of each class."""
+    held: Counter[str] = Counter()
+    for pattern in planned.patterns:
+        for name, number in pattern.sequences:
+            held[name] += pattern.count * number
+    return held
+
+
 def _free_bytes(request: Request, planned: PlannedDeployment) -> list[tuple[int, int]]:
     """(pools, free bytes in each) by pattern."""
+    held = _held(planned)
     sizes = {
         service.name: planned.deployment.sequence_bytes(service.context)
         for service in request.classes
-        if service.model.name == planned.deployment.model.name
+        if service.name in held
     }
     budget = planned.deployment.budget.kv_bytes
     return [

@@ -15,8 +15,12 @@ from fractions import Fraction
 from typing import Any
 
 from sizing.facility.deployment import Precisions
+from sizing.plan.bill import BillLine, bill_of_units
+from sizing.plan.brief import brief_of_plan
 from sizing.plan.inventory import to_buy
 from sizing.plan.plan import (
+    Alternative,
+    Alternatives,
     FilledPods,
     Limit,
     NoPlan,
@@ -27,6 +31,7 @@ from sizing.plan.plan import (
     PlannedDeployment,
     PriceRanges,
     Sensitivity,
+    SensitivityCase,
     ServedClass,
     StageResult,
     StatedLimit,
@@ -55,7 +60,7 @@ FOLLOWING = frozenset(
             "memory",
             "limits",
         ),
-        *("placement", "request", "catalog", "input_sha256", "sha256"),
+        *("placement", "bill", "request", "catalog", "input_sha256", "sha256", "content_sha256"),
     }
 )
 """Keys of which every part is a decision that can be checked, or follows from others."""
@@ -82,9 +87,11 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "memory": asdict(plan.memory),
         "limits": [_limit(limit) for limit in plan.limits],
         "placement": [placed_document(box) for box in plan.placement],
+        "bill": [_bill_line(line) for line in bill_of_units(plan)],
         "assumptions": list(plan.assumptions),
         "reproducible": plan.reproducible,
         "sensitivity": None if plan.sensitivity is None else _sensitivity(plan.sensitivity),
+        **_alternatives(plan.alternatives),
         **_provenance(plan.request, plan.rejected),
     }
 
@@ -113,9 +120,11 @@ def _no_plan(no_plan: NoPlan) -> dict[str, Any]:
         "memory": None,
         "limits": [],
         "placement": [],
+        "bill": [],
         "assumptions": list(no_plan.request.assumptions),
         "reproducible": no_plan.reproducible and no_plan.status is not Status.TIMEOUT,
         "sensitivity": None,
+        **_alternatives(None),
         **_provenance(no_plan.request, no_plan.rejected),
     }
 
@@ -133,8 +142,19 @@ def seals(document: Mapping[str, Any]) -> dict[str, str]:
     return {key: sha256_of(_plain(value)) for key, value in document.items() if key not in FOLLOWING}
 
 
+def content_sha256(document: Mapping[str, Any]) -> str:
+    """The hash of all that a document says but for this hash, whether its numbers are written `59` or `59.0`."""
+    return sha256_of(_plain({key: value for key, value in document.items() if key != "content_sha256"}))
+
+
+def is_untouched(document: Mapping[str, Any]) -> bool:
+    """Whether a document says what it said when it was written: its content still has the hash that stands in it."""
+    return document.get("content_sha256") == content_sha256(document)
+
+
 def _sealed(document: dict[str, Any]) -> dict[str, Any]:
-    return document | {"sha256": seals(document)}
+    sealed = document | {"sha256": seals(document)}
+    return sealed | {"content_sha256": content_sha256(sealed)}
 
 
 def _provenance(request: Request, rejected: Iterable[Rejection]) -> dict[str, Any]:
@@ -195,14 +215,19 @@ def deployment_document(planned: PlannedDeployment) -> dict[str, Any]:
 
 
 def _class(served: ServedClass, may_be_split: bool) -> dict[str, Any]:
-    pairs = [_precision(pair) for pair in served.precisions]
     return {
         "name": served.name,
         "demand": served.demand,
         "served": served.served,
-        "precision": pairs if may_be_split or len(pairs) != 1 else pairs[0],
+        "precision": _precisions(served, may_be_split),
         "placements": [asdict(place) for place in served.placements],
     }
+
+
+def _precisions(served: ServedClass, may_be_split: bool) -> Any:
+    """One pair, or the list of them where a class may be split."""
+    pairs = [_precision(pair) for pair in served.precisions]
+    return pairs if may_be_split or len(pairs) != 1 else pairs[0]
 
 
 def _precision(pair: Precisions) -> dict[str, str]:
@@ -250,6 +275,11 @@ def placed_document(box: PlacedReplicas) -> dict[str, Any]:
     }
 
 
+def _bill_line(line: BillLine) -> dict[str, Any]:
+    follows = {name: getattr(line, name) for name in ("spares", "ordered", "total_kw", "total_usd")}
+    return {key: _plain(value) for key, value in (asdict(line) | follows).items()}
+
+
 def _sensitivity(sensitivity: Sensitivity) -> dict[str, Any]:
     hbm, power = sensitivity.hbm, sensitivity.power
     return {
@@ -271,6 +301,53 @@ def _sensitivity(sensitivity: Sensitivity) -> dict[str, Any]:
         else {
             "proven": sensitivity.ideal.proven,
             "plan": None if sensitivity.ideal.plan is None else _brief(sensitivity.ideal.plan),
+        },
+        "cases": None if sensitivity.cases is None else [_case(case) for case in sensitivity.cases],
+    }
+
+
+def _case(case: SensitivityCase) -> dict[str, Any]:
+    return {
+        "what": case.what,
+        "key": case.key,
+        "site": case.site,
+        "now": _plain(case.now),
+        "asked": _plain(case.asked),
+        "unit": case.unit,
+        "status": case.status.value,
+        "plan": None if case.plan is None else _brief(case.plan),
+        "changes": case.changes,
+    }
+
+
+def _alternatives(alternatives: Alternatives | None) -> dict[str, Any]:
+    """Both keys null where alternatives were not asked for."""
+    if alternatives is None:
+        return {"alternatives": None, "no_alternatives": None}
+    return {
+        "alternatives": [_alternative(each) for each in alternatives.plans],
+        "no_alternatives": [asdict(each) for each in alternatives.none],
+    }
+
+
+def _alternative(alternative: Alternative) -> dict[str, Any]:
+    plan, totals = alternative.plan, alternative.plan.totals
+    return {
+        "name": alternative.name,
+        "differs": list(alternative.differs),
+        "status": plan.status.value,
+        "objective": [_stage(stage) for stage in plan.stages],
+        "plan": {
+            "pods": totals.pods,
+            "systems": dict(plan.systems),
+            "gpus": totals.gpus,
+            "nameplate_kw": number(totals.nameplate_kw),
+            "nameplate_range_kw": _plain(brief_of_plan(plan).nameplate_range_kw),
+            "precisions": {
+                served.name: _precisions(served, plan.request.policy.split_precision) for served in plan.classes
+            },
+            "spare_tokens": plan.tokens.spare,
+            "cost_usd": _plain(totals.cost_usd),
         },
     }
 

@@ -20,6 +20,9 @@ from sizing.facility.system import System
 from sizing.plan.plan import FilledPods, PlacedReplicas, PlannedDeployment
 from sizing.request.request import Request
 
+MOST_PLACED = 200_000
+"""Pods, systems and domains of a plan, of each: they are filled and checked one by one."""
+
 Replicas = tuple[tuple[str, int, int], ...]
 Range = tuple[int, int]
 Box = tuple[Range, Range, Replicas]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,11 @@ LARGEST_WHOLE = 10**15
 
 _ABSENT = object()
 
+Scalar = str | bool | Fraction | None
 
-def read_json(path: Path) -> Any:
-    """What the JSON file at `path` says: dict, list, text, int, float, bool and None.
 
-    Raises BadInput for a file that cannot be read, is too large or not UTF-8, for what is no JSON (NaN and infinities
-    too), for a key that stands twice in one object, nesting deeper than 64, and text that is no Unicode.
-    """
+def read_content(path: Path) -> bytes:
+    """The bytes of the file at `path`. Raises BadInput where it cannot be read, or is too large."""
     file = shown_file(str(path))
     try:
         with path.open("rb") as stream:
@@ -30,17 +29,21 @@ def read_json(path: Path) -> Any:
     except FileNotFoundError:
         raise BadInput(Problem("no such file", file=file)) from None
     except IsADirectoryError:
-        raise BadInput(Problem("is a folder", file=file, accepted="a JSON file")) from None
+        raise BadInput(Problem("is a folder", file=file, accepted="a file")) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BadInput(Problem(f"cannot be read: {reason}", file=file)) from None
     if len(content) > LARGEST_FILE_BYTES:
         raise BadInput(Problem("too large", file=file, accepted=f"at most {LARGEST_FILE_BYTES // 2**20} MiB"))
-    return parse_json(content, file)
+    return content
 
 
 def parse_json(content: bytes, file: str) -> Any:
-    """What JSON in UTF-8 says, by the rules of `read_json`; `file` is the name that errors carry."""
+    """What JSON in UTF-8 says: dict, list, text, int, float, bool and None. `file` is the name that errors carry.
+
+    Raises BadInput for what is not UTF-8, what is no JSON (NaN and infinities too), for a key that stands twice in one
+    object, nesting deeper than 64, and text that is no Unicode.
+    """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -167,6 +170,16 @@ class Reader:
             return self.value
         self.refuse("is of the wrong type", "true or false")
         return False
+
+    def scalar(self) -> "Scalar":
+        """Text, a number (exact, as its digits say), true, false or null."""
+        value = self.value
+        if value is None or isinstance(value, str | bool):
+            return value
+        if isinstance(value, int | float):
+            return Fraction(repr(value))
+        self.refuse("is of the wrong type", "text, a number, true, false or null")
+        return None
 
     def whole(self) -> int:
         """A whole number, `59.0` too, for JSON knows one type of number."""

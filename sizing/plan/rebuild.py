@@ -195,7 +195,7 @@ def _planned_deployments(told: Told, request: Request) -> tuple[PlannedDeploymen
         layout = layout_for(model, each.tp, each.attention_dp, each.dcp)
         hbm = system.gpu.hbm_bytes(request.policy.hbm)
         assert hbm is not None  # a system without it is no candidate (decision 6)
-        rules, memory = request.policy.rules, Memory(hbm, system.gpu.vendor)
+        rules, memory = request.policy.rules, Memory(hbm, system.gpu.vendor, system.gpu.name)
         budget = rules.budget(memory, model, weight_bytes(model, FORMATS[each.weights]), kv, layout)
         deployment = Deployment(system, model, each.weights, kv, layout, budget, rules.storage(model, kv))
         planned.append(PlannedDeployment(deployment, each.replicas, each.patterns))

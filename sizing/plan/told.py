@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sizing.plan.document import SCHEMA
+from sizing.plan.placement import MOST_PLACED
 from sizing.plan.plan import Pattern, Status
 from sizing.plan.reading import Reader
 from sizing.request.request import Rejection
 from sizing.units.errors import BadInput
 
-MOST_TO_CHECK = 200_000
-"""Pods, systems and domains are looked at one by one."""
-
-_COMPARED = ("status", "systems", "to_buy", "totals", "classes", "tokens", "memory", "limits", "version")
+_COMPARED = ("status", "systems", "to_buy", "totals", "classes", "tokens", "memory", "limits", "bill", "version")
 """Keys that must be there and are compared whole with what follows from the rest."""
 
 _WITHOUT_PLAN = (Status.INFEASIBLE.value, Status.TIMEOUT.value)
@@ -114,6 +112,7 @@ def read_told(tree: Any, file: str) -> Told:
         input_sha256=root.key("input_sha256").text(),
         seals={name: hashed.text() for name, hashed in root.key("sha256").entries()},
     )
+    root.key("content_sha256").text()  # whether a file was changed is another question than whether it holds
     _check_size(root, told)
     if root.problems:
         raise BadInput(*dict.fromkeys(root.problems))
@@ -138,8 +137,8 @@ def _check_size(root: Reader, told: Told) -> None:
     systems = sum(max(1, each.count) * sum(map(abs, each.fill.values())) for each in told.pods)
     domains = sum(_length(box.pods) * _length(box.systems) * _length(box.domains) for box in told.placement)
     for name, number in (("pods", max(pods, systems)), ("placement", domains)):
-        if number > MOST_TO_CHECK:
-            root.key(name).refuse(f"{number:,} Pods, systems or domains are too many", f"at most {MOST_TO_CHECK:,}")
+        if number > MOST_PLACED:
+            root.key(name).refuse(f"{number:,} Pods, systems or domains are too many", f"at most {MOST_PLACED:,}")
 
 
 def _length(span: tuple[int, int]) -> int:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from sizing.plan.check import check
 from sizing.plan.compare import RIGHT_IS, Finding, differences
-from sizing.plan.document import placed_document, plan_document, seals
+from sizing.plan.document import SCHEMA, placed_document, plan_document, seals
 from sizing.plan.plan import Plan
-from sizing.plan.reading import read_json
+from sizing.plan.reading import parse_json, read_content
 from sizing.plan.rebuild import FROM, Rebuilt, rebuild
 from sizing.plan.told import Told, read_told
 from sizing.request.canonical import sha256_of
@@ -26,6 +26,10 @@ from sizing.units.errors import BadInput, Problem, shown
 
 if TYPE_CHECKING:
     from sizing.catalog.catalog import Catalog
+
+LONG_TO_PARSE = 2**20
+"""Bytes from which on a file is looked through for the schema's name first: junk is then refused at once."""
+KIND = SCHEMA.partition("/")[0]
 
 _AT_HAND = "the catalog at hand says"
 _COMPARED = (
@@ -42,7 +46,7 @@ _COMPARED = (
         "memory",
         "limits",
     ),
-    *("placement", "assumptions", "rejected", "request"),
+    *("placement", "bill", "assumptions", "rejected", "request"),
 )
 _SUBJECTS = (
     ("placement", "placement"),
@@ -69,7 +73,10 @@ def verify_file(path: Path, catalog: "Catalog") -> Verdict:
 
     Raises BadInput where it is no document of a plan, and where a file of the catalog is wrong.
     """
-    return verify_document(read_json(path), catalog, shown_file(str(path)))
+    file, content = shown_file(str(path)), read_content(path)
+    if len(content) > LONG_TO_PARSE and KIND.encode() not in content:
+        raise BadInput(Problem("is no plan document", "schema", file, seen="a file without it", accepted=SCHEMA))
+    return verify_document(parse_json(content, file), catalog, file)
 
 
 def verify_document(document: Any, catalog: "Catalog", file: str = "") -> Verdict:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sizing.pool.storage import IdealStorage
 from sizing.report.grid import Column, bullets, paragraph, table
-from sizing.report.sources import Source, SourcedFigure, sourced_figures
+from sizing.report.sources import Source, SourcedFigure, sourced_figures, sources_of
 from sizing.report.text import UNKNOWN, amount
 from sizing.sequence.model import ModelShape
 from sizing.sequence.sharding import WHOLE
@@ -123,7 +123,8 @@ def catalog_entry(section: str, name: str, entry: Entry) -> str:
         _listed("Layers", [_layer(layer) for layer in entry.get("layers", ())]),
         _listed("Layers for multi-token prediction", [_layer(layer) for layer in entry.get("mtp", ())]),
         _listed("Read from", _imported(entry.get("imported") or {})),
-        _figures(list(sourced_figures({section: {name: entry}})), references),
+        _listed("Runs on", _supports(entry.get("supports") or {}, references)),
+        _figures(list(sourced_figures({section: {name: {**entry, "supports": None}}})), references),
         _listed("Note", [entry["note"]] if entry.get("note") else []),
         _listed("Sources", references.lines()),
     ]
@@ -178,6 +179,23 @@ def _layer(layer: Entry) -> str:
     mixers, after = (layer["attention"], *layer.get("also", ())), layer["feed_forward"]
     parts = [f"{part['kind']} ({_pairs(part, 'kind')})".removesuffix(" ()") for part in (*mixers, after)]
     return f"{layer['count']} x {' with '.join(parts[:-1])}, then {parts[-1]}"
+
+
+def _supports(supports: Entry, references: _References) -> list[str]:
+    """What an engine runs on, and what is not known of it."""
+    if not supports:
+        return []
+
+    def cited(found: Entry) -> str:
+        return ", ".join(f"{name} {references.cite(sources_of({'sources': each}))}" for name, each in found.items())
+
+    lines = []
+    for what, key in (("GPUs of", "vendors"), ("KV cache in", "kv_precisions")):
+        lines.append(f"{what} {cited(supports[key])}" if supports.get(key) else f"{what}: not known, and not checked")
+    for weights, generations in supports.get("weights_unsupported", {}).items():
+        lines.append(f"not with {weights} weights on {cited(generations)}")
+    other = "other weights" if supports.get("weights_unsupported") else "weights"
+    return [*lines, f"{other}: not known, and not checked"]
 
 
 def _imported(imported: Entry) -> list[str]:

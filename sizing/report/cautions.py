@@ -7,6 +7,7 @@ from typing import Any
 from sizing.facility.system import System
 from sizing.plan.bill import BillLine
 from sizing.plan.plan import Plan, Status
+from sizing.report.measured import Replica, assumed_sentence, measured_sentences, unchecked
 from sizing.report.memory_lines import reserve_rule
 from sizing.report.sources import Source, sources_of
 from sizing.report.text import plural, share
@@ -135,8 +136,23 @@ def policy_sentence(plan: Plan) -> str:
 
 
 def assumption_sentences(plan: Plan) -> list[str]:
-    """Assumptions of the request and of the plan, each once."""
-    return list(dict.fromkeys((*plan.request.assumptions, *plan.assumptions)))
+    """Assumptions of the request and of the plan, each once, and what is assumed of an engine."""
+    return list(dict.fromkeys((*plan.request.assumptions, *plan.assumptions, *engine_sentences(plan))))
+
+
+def engine_sentences(plan: Plan) -> list[str]:
+    """What a profile assumes of a start and does not say of its engine, and what of engine logs was used or was not."""
+    policy, known = plan.request.policy, plan.request.measurements
+    replicas = [
+        Replica(policy.rules, each.system, policy.hbm, each.model, each.weights, each.kv_precision, each.layout)
+        for each in (planned.deployment for planned in plan.deployments)
+    ]
+    assumed = (assumed_sentence(replica, known) for replica in replicas)
+    return [
+        *dict.fromkeys(sentence for sentence in assumed if sentence is not None),
+        *dict.fromkeys(sentence for replica in replicas for sentence in unchecked(replica)),
+        *measured_sentences(replicas, known),
+    ]
 
 
 def rejections_in_brief(rejected: tuple[Rejection, ...]) -> list[str]:

@@ -9,20 +9,19 @@ from tempfile import TemporaryFile
 from sizing.units.errors import BadInput, Problem
 
 
-def write_workbook(path: Path, content: bytes, force: bool = False) -> None:
-    """A workbook. An existing file is replaced only if the tool wrote it and nobody changed it, or with `force`.
+def write_file(path: Path, content: bytes, is_own: Callable[[bytes], bool], force: bool = False) -> None:
+    """A file of a format. An existing one is replaced only if the tool wrote it and nobody changed it, or with `force`.
 
-    Raises BadInput where a file or folder is in the way or the folder cannot be written (decision 11).
+    `is_own` tells that from its bytes. Raises BadInput where a file or folder is in the way or the folder cannot be
+    written (decision 11).
     """
-    check_workbook_place(path, force)
+    check_place(path, is_own, force)
     _write(path, content)
 
 
-def check_workbook_place(path: Path, force: bool = False) -> None:
-    """Raise BadInput where `write_workbook` would refuse: asked before a long search rather than after it."""
-    from sizing.report.parts import is_untouched
-
-    _check_place(path, force, is_untouched, "was changed since it was written, or is no workbook of sizing")
+def check_place(path: Path, is_own: Callable[[bytes], bool], force: bool = False) -> None:
+    """Raise BadInput where `write_file` would refuse: asked before a long search rather than after it."""
+    _check_place(path, force, is_own, "was changed since it was written, or is none that sizing wrote")
 
 
 def write_document(path: Path, text: str, force: bool = False) -> None:

@@ -35,12 +35,13 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def _widths(columns: Sequence[Column], texts: Sequence[Sequence[str]]) -> list[int]:
+def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
     """The widest cell of every column; then the widest text columns give way until the table fits."""
-    widths = [max(width(row[position]) for row in texts) for position in range(len(columns))]
+    widths = [max(width(row[position]) for row in cells) for position in range(len(columns))]
     excess = sum(widths) + len(GAP) * (len(columns) - 1) - WIDTH
     while excess > 0:
-        size, position = max((size, -position) for position, size in enumerate(widths) if not columns[position].number)
+        texts = ((size, -position) for position, size in enumerate(widths) if not columns[position].number)
+        size, position = max(texts, default=(0, 0))
         if size <= NARROWEST:
             break
         widths[-position] -= 1

@@ -1,6 +1,7 @@
 """How deployments decompose into GPUs and replicas, and classes into sequences per pool."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sizing.plan.plan import ClassPlacement, Plan, PlannedDeployment, ServedClass
@@ -10,19 +11,29 @@ from sizing.units.amounts import thousands
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """`pools` equal pools that hold `sequences` of a class, together with other classes or not."""
+
+    sequences: int
+    pools: int
+    is_shared: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Holding:
-    """A class on one deployment. `number` counts the deployments of the plan from 1."""
+    """A class on one deployment, pattern by pattern. `number` counts the deployments of the plan from 1."""
 
     service: ServiceClass
     served: ServedClass
     placement: ClassPlacement
     planned: PlannedDeployment
     number: int
+    shares: Sequence[Share]
 
     @property
     def pools(self) -> int:
         """Pools that hold the class."""
-        return sum(pattern.count for pattern in self.planned.patterns if self._held(pattern.sequences))
+        return sum(share.pools for share in self.shares)
 
     @property
     def most_per_pool(self) -> int:
@@ -32,10 +43,7 @@ class Holding:
     @property
     def is_shared(self) -> bool:
         """Whether a pool holds this class together with another."""
-        return any(self._held(pattern.sequences) and len(pattern.sequences) > 1 for pattern in self.planned.patterns)
-
-    def _held(self, sequences: tuple[tuple[str, int], ...]) -> int:
-        return dict(sequences).get(self.served.name, 0)
+        return any(share.is_shared for share in self.shares)
 
     def arithmetic(self) -> str:
         """`20 per pool x 5 pools = 100 for 97 asked`, or what each pool holds where classes share pools."""
@@ -45,11 +53,7 @@ class Holding:
             return (
                 f"{thousands(self.most_per_pool)} per pool x {plural(self.pools, 'pool')} = {thousands(room)} {asked}"
             )
-        parts = [
-            f"{thousands(held)} per pool x {plural(pattern.count, 'pool')}"
-            for pattern in self.planned.patterns
-            if (held := self._held(pattern.sequences))
-        ]
+        parts = [f"{thousands(share.sequences)} per pool x {plural(share.pools, 'pool')}" for share in self.shares]
         return f"{' + '.join(parts)} = {thousands(self.placement.sequences)} {asked}, pools shared"
 
     def _asked(self) -> str:
@@ -60,11 +64,24 @@ class Holding:
 def holdings(plan: Plan) -> Iterator[Holding]:
     """Every class on every deployment that holds it, in the order of the plan."""
     services = {service.name: service for service in plan.request.classes}
-    numbered = {planned.deployment.id: (number, planned) for number, planned in enumerate(plan.deployments, start=1)}
+    numbered = {
+        planned.deployment.id: (number, planned, _shares(planned))
+        for number, planned in enumerate(plan.deployments, start=1)
+    }
     for served in plan.classes:
         for placement in served.placements:
-            number, planned = numbered[placement.deployment]
-            yield Holding(services[served.name], served, placement, planned, number)
+            number, planned, shares = numbered[placement.deployment]
+            yield Holding(services[served.name], served, placement, planned, number, shares[served.name])
+
+
+def _shares(planned: PlannedDeployment) -> Mapping[str, Sequence[Share]]:
+    """By class, in the order of the patterns."""
+    shares: dict[str, list[Share]] = defaultdict(list)
+    for pattern in planned.patterns:
+        for name, sequences in pattern.sequences:
+            if sequences:
+                shares[name].append(Share(sequences, pattern.count, len(pattern.sequences) > 1))
+    return shares
 
 
 def gpus_decomposed(planned: PlannedDeployment) -> str:

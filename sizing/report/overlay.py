@@ -7,20 +7,24 @@ from hashlib import sha256
 from pathlib import Path
 
 from sizing.plan.calibration import Calibration
+from sizing.pool.engines.measured import Measurement
 from sizing.report.files import check_new_place, write_new
+from sizing.report.text import share
 from sizing.units.errors import BadInput, Problem
 
 ENGINES, SOURCES = "engines.yaml", "sources.yaml"
+Seen = tuple[Calibration, Measurement]
 
 
 def write_overlay(folder: Path, found: Sequence[Calibration], force: bool = False) -> None:
     """Write `engines.yaml` and `sources.yaml` into `folder`, which is made where it is missing.
 
-    Raises BadInput where no log shows what is outside the cache, or where a file is in the way.
+    Raises BadInput where no log shows what is outside the cache, with each log's reason, or where a file is in the way.
     """
-    measured = [each for each in found if each.shows_overhead]
+    measured = [(each, each.measured) for each in found if each.measured is not None]
     if not measured:
-        what = "no log shows what its engine takes beside the cache"
+        reasons = "; ".join(dict.fromkeys(f"{each.file}: {each.unwritten}" for each in found))
+        what = f"no log shows what its engine takes beside the cache: {reasons}"
         raise BadInput(Problem(what, str(folder), accepted="a log with the memory of its cache, and --system"))
     texts = {folder / ENGINES: engines_text(measured), folder / SOURCES: sources_text(measured)}
     for path in texts:
@@ -29,32 +33,59 @@ def write_overlay(folder: Path, found: Sequence[Calibration], force: bool = Fals
         write_new(path, text, force)
 
 
-def engines_text(found: Sequence[Calibration]) -> str:
-    """The measured overhead by profile, model and GPUs; of several logs of one, the greatest with their range."""
-    by_profile: dict[str, dict[tuple[str, int], list[Calibration]]] = {}
+def engines_text(found: Sequence[Seen]) -> str:
+    """The measured overhead by profile and replica; of several logs of one, that which took most, with their range.
+
+    Every key is written, so that nothing of a folder below shows through.
+    """
+    by_profile: dict[str, dict[str, list[Seen]]] = {}
     for each in found:
-        by_profile.setdefault(each.profile, {}).setdefault((each.model, each.gpus), []).append(each)
+        by_profile.setdefault(each[0].profile, {}).setdefault(_entry_name(each[1]), []).append(each)
     lines = ["# Memory of one GPU beside the cache and the weights as predicted, as start-up logs show it."]
     for profile in sorted(by_profile):
         lines += [f"{json.dumps(profile)}:", "  measured:"]
-        for (model, gpus), logs in sorted(by_profile[profile].items()):
-            sizes = sorted(each.outside_bytes or 0 for each in logs)
-            sources = ", ".join(dict.fromkeys(_key(each) for each in logs))
-            spread = f", range: [{sizes[0]} bytes, {sizes[-1]} bytes]" if len(sizes) > 1 else ""
-            lines += [
-                f"    {json.dumps(f'{model}-on-{gpus}')}:",
-                f"      model: {json.dumps(model)}",
-                f"      gpus: {gpus}",
-                f"      outside_memory: {{value: {sizes[-1]} bytes, sources: [{sources}], date: {_date(logs[0])},",
-                f"        confidence: high, basis: measured at the start{spread}}}",
-            ]
+        for name, logs in sorted(by_profile[profile].items()):
+            lines += [f"    {json.dumps(name)}:", *_entry_lines(logs)]
     return "\n".join(lines) + "\n"
 
 
-def sources_text(found: Sequence[Calibration]) -> str:
+def _entry_name(measured: Measurement) -> str:
+    layout = f"tp-{measured.tp}" + (f"-dcp-{measured.dcp}" if measured.dcp > 1 else "")
+    precisions = f"{measured.weights}-{measured.kv_precision}"
+    return f"{measured.model}-{precisions}-on-{measured.gpus}-{measured.gpu}-{layout}"
+
+
+def _entry_lines(logs: Sequence[Seen]) -> list[str]:
+    sizes = sorted(measured.outside_bytes for _, measured in logs)
+    most, measured = max(logs, key=lambda each: each[1].outside_bytes)
+    sources = ", ".join(dict.fromkeys(_key(each) for each, _ in logs))
+    spread = f", range: [{sizes[0]} bytes, {sizes[-1]} bytes]" if len(sizes) > 1 else ""
+    given = {
+        "share": None if measured.utilisation is None else share(measured.utilisation),
+        "batched_tokens": measured.batched_tokens,
+        "sequences": measured.sequences,
+        "longest": measured.longest,
+        "eager": measured.eager,
+    }
+    return [
+        f"      model: {json.dumps(measured.model)}",
+        f"      gpu: {json.dumps(measured.gpu)}",
+        f"      gpus: {measured.gpus}",
+        f"      tp: {measured.tp}",
+        f"      dcp: {measured.dcp}",
+        f"      weights: {json.dumps(measured.weights)}",
+        f"      kv_precision: {json.dumps(measured.kv_precision)}",
+        *(f"      {key}: {json.dumps(value)}" for key, value in given.items()),
+        f"      logs: {json.dumps(list(dict.fromkeys(Path(each.file).name for each, _ in logs)))}",
+        f"      outside_memory: {{value: {measured.outside_bytes} bytes, sources: [{sources}], date: {_date(most)},",
+        f"        confidence: high, basis: measured at the start{spread}}}",
+    ]
+
+
+def sources_text(found: Sequence[Seen]) -> str:
     """One source a log, by the hash of its content."""
     lines = []
-    for key, each in {_key(each): each for each in found}.items():
+    for key, each in {_key(each): each for each, _ in found}.items():
         title = f"Start-up log of {each.engine} {each.version or 'of an unknown version'}, {each.model}"
         lines += [
             f"{key}:",

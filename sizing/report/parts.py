@@ -8,7 +8,7 @@ custom document property `sizing.content`; a file whose parts still have it was 
 import re
 from hashlib import sha256
 from io import BytesIO
-from pathlib import Path
+from typing import BinaryIO
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 CONTENT_PROPERTY = "sizing.content"
@@ -22,31 +22,13 @@ _SEAL = re.compile(
 )
 
 
-class Parts:
-    """Takes the place of the archive that openpyxl writes into."""
-
-    def __init__(self) -> None:
-        self._parts: dict[str, bytes] = {}
-
-    def writestr(self, name: str, content: str | bytes) -> None:
-        """One part from memory."""
-        self._parts[name] = content.encode() if isinstance(content, str) else content
-
-    def write(self, filename: str, name: str) -> None:
-        """One part from a temporary file of openpyxl."""
-        self._parts[name] = Path(filename).read_bytes()
-
-    def namelist(self) -> list[str]:
-        """Names of the parts so far: openpyxl registers their types."""
-        return list(self._parts)
-
-    def sealed(self) -> bytes:
-        """The file: its content hash stored in place of `UNSEALED`."""
-        ordered = {
-            name: self._parts[name] for name in sorted(self._parts, key=lambda name: (name != _FIRST_PART, name))
-        }
-        ordered[_PROPERTIES_PART] = _with_seal(ordered[_PROPERTIES_PART], _content_hash(ordered))
-        return _archive(ordered)
+def sealed(written: BinaryIO) -> bytes:
+    """A workbook as a library wrote it, put together anew with its content hash stored in place of `UNSEALED`."""
+    with ZipFile(written) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    ordered = {name: parts[name] for name in sorted(parts, key=lambda name: (name != _FIRST_PART, name))}
+    ordered[_PROPERTIES_PART] = _with_seal(ordered[_PROPERTIES_PART], _content_hash(ordered))
+    return _archive(ordered)
 
 
 def is_untouched(content: bytes) -> bool:

@@ -1,17 +1,25 @@
-"""The few cell styles of the workbook, built once for each file and shared by all cells."""
+"""The cell formats of the workbook: what a cell shows by its style, and what it is for by its colour."""
 
-from copy import copy
 from enum import Enum
 from typing import Any
 
-from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
-from openpyxl.workbook import Workbook
+from xlsxwriter import Workbook
+from xlsxwriter.format import Format
 
-INK = "FF1F2A37"
-QUIET = "FF6B7280"
-HEADER = "FF1F3A5F"
-BAND = "FFEEF2F7"
-RULE = "FFCBD5E1"
+from sizing.report.cells import Role
+
+INK = "#1F2A37"
+QUIET = "#6B7280"
+HEADER = "#1F3A5F"
+BAND = "#EEF2F7"
+RULE = "#CBD5E1"
+INPUT_INK = "#1D4ED8"
+INPUT_FILL = "#FEF9C3"
+DECISION_FILL = "#DCFCE7"
+LINK_INK = "#0B5CAD"
+WRONG_INK = "#991B1B"
+WRONG_FILL = "#FEE2E2"
+FONT = "Calibri"
 
 
 class Style(Enum):
@@ -24,6 +32,7 @@ class Style(Enum):
     HEADING = "heading"
     HEADING_NUMBER = "heading of numbers"
     TEXT = "text"
+    LINK = "text that leads elsewhere"
     RUN_ON = "text that runs on"
     COUNT = "count"
     ONE_DECIMAL = "one decimal"
@@ -41,67 +50,87 @@ FORMATS = {
     Style.SHARE: "0.0 %",
 }
 NUMBERS = frozenset(FORMATS)
-
-StyleArray = Any
-
-
-def style_arrays(workbook: Workbook) -> dict[tuple[Style, bool], StyleArray]:
-    """The style of every (kind of cell, in a line of sums), registered in `workbook`.
-
-    openpyxl resolves a font or fill object at every assignment; one array that all cells share is many times faster.
-    """
-    scratch = workbook.create_sheet("scratch")
-    arrays = {}
-    for style in Style:
-        for is_sum in (False, True):
-            cell = scratch.cell(1, 1)
-            cell.font = _font(style, is_sum)
-            cell.fill = _fill(style, is_sum)
-            cell.border = _border(style, is_sum)
-            cell.alignment = _alignment(style)
-            cell.number_format = FORMATS.get(style, "General")
-            # Text stays text when somebody edits the cell (decision 10).
-            cell.quotePrefix = style not in NUMBERS
-            arrays[style, is_sum] = copy(cell._style)
-    workbook.remove(scratch)
-    return arrays
+OPEN = frozenset({Style.TITLE, Style.LEAD, Style.SECTION, Style.NOTE})
+"""Styles of text outside tables."""
 
 
-def _font(style: Style, is_sum: bool) -> Font:
+class Formats:
+    """The format of every (style, role, in a line of sums), made once for a workbook and shared by all cells."""
+
+    def __init__(self, workbook: Workbook) -> None:
+        self._workbook = workbook
+        self._made: dict[tuple[Style, Role, bool], Format] = {}
+
+    def of(self, style: Style, role: Role = Role.FIXED, is_sum: bool = False) -> Format:
+        key = style, role, is_sum
+        if key not in self._made:
+            self._made[key] = self._workbook.add_format(_properties(*key))
+        return self._made[key]
+
+    def wrong(self) -> Format:
+        """What a check looks like that does not say `ok`."""
+        return self._workbook.add_format({"bold": True, "font_color": WRONG_INK, "bg_color": WRONG_FILL})
+
+
+def _properties(style: Style, role: Role, is_sum: bool) -> dict[str, Any]:
+    return {
+        "font_name": FONT,
+        "num_format": FORMATS.get(style, "General"),
+        # Text stays text when somebody edits the cell (decision 10).
+        "quote_prefix": style not in NUMBERS and role is Role.FIXED,
+        **_font(style, is_sum),
+        **_alignment(style),
+        **_borders(style, is_sum),
+        **_colours(style, role),
+    }
+
+
+def _font(style: Style, is_sum: bool) -> dict[str, Any]:
     match style:
         case Style.TITLE:
-            return Font(name="Calibri", size=16, bold=True, color=HEADER)
+            return {"font_size": 16, "bold": True, "font_color": HEADER}
         case Style.SECTION:
-            return Font(name="Calibri", size=12, bold=True, color=HEADER)
+            return {"font_size": 12, "bold": True, "font_color": HEADER}
         case Style.HEADING | Style.HEADING_NUMBER:
-            return Font(name="Calibri", size=10, bold=True, color="FFFFFFFF")
+            return {"font_size": 10, "bold": True, "font_color": "#FFFFFF", "bg_color": HEADER}
         case Style.INSTEAD:
-            return Font(name="Calibri", size=10, italic=True, color=QUIET)
+            return {"font_size": 10, "italic": True, "font_color": QUIET}
+        case Style.LINK:
+            return {"font_size": 10, "font_color": LINK_INK, "underline": 1}
         case _:
-            return Font(name="Calibri", size=10, bold=is_sum or style is Style.LEAD, color=INK)
+            band = {"bg_color": BAND} if is_sum else {}
+            return {"font_size": 10, "bold": is_sum or style is Style.LEAD, "font_color": INK, **band}
 
 
-def _fill(style: Style, is_sum: bool) -> PatternFill:
-    if style in (Style.HEADING, Style.HEADING_NUMBER):
-        return PatternFill("solid", fgColor=HEADER)
-    return PatternFill("solid", fgColor=BAND) if is_sum else PatternFill()
+def _colours(style: Style, role: Role) -> dict[str, Any]:
+    """Blue on yellow to change, blue on green what the search decided, grey what is fixed, black what is computed."""
+    match role:
+        case Role.INPUT:
+            return {"font_color": INPUT_INK, "bg_color": INPUT_FILL}
+        case Role.DECISION:
+            return {"font_color": INPUT_INK, "bg_color": DECISION_FILL}
+        case Role.FIXED if style in NUMBERS:
+            return {"font_color": QUIET}
+        case _:
+            return {}
 
 
-def _border(style: Style, is_sum: bool) -> Border:
-    if style in (Style.TITLE, Style.LEAD, Style.SECTION, Style.NOTE):
-        return Border()
-    return Border(bottom=Side("thin", color=RULE), top=Side("thin", color=HEADER) if is_sum else Side())
+def _borders(style: Style, is_sum: bool) -> dict[str, Any]:
+    if style in OPEN:
+        return {}
+    top = {"top": 1, "top_color": HEADER} if is_sum else {}
+    return {"bottom": 1, "bottom_color": RULE, **top}
 
 
-def _alignment(style: Style) -> Alignment:
+def _alignment(style: Style) -> dict[str, Any]:
     if style in (Style.TITLE, Style.SECTION):
-        return Alignment(vertical="center")
+        return {"valign": "vcenter"}
     if style is Style.HEADING_NUMBER:
-        return Alignment(horizontal="right", vertical="center", wrap_text=True)
+        return {"align": "right", "valign": "vcenter", "text_wrap": True}
     if style is Style.HEADING:
-        return Alignment(horizontal="left", vertical="center", indent=1, wrap_text=True)
+        return {"align": "left", "valign": "vcenter", "indent": 1, "text_wrap": True}
     if style in NUMBERS or style is Style.INSTEAD:
-        return Alignment(horizontal="right", vertical="top")
+        return {"align": "right", "valign": "top"}
     # Indented, so that text does not touch the number in the column before it.
-    indent = 0 if style in (Style.LEAD, Style.NOTE) else 1
-    return Alignment(horizontal="left", vertical="top", indent=indent, wrap_text=style is not Style.RUN_ON)
+    wrap = style is not Style.RUN_ON
+    return {"align": "left", "valign": "top", "indent": 0 if style in OPEN else 1, "text_wrap": wrap}

@@ -10,7 +10,7 @@ UNKNOWN = "unknown"
 NOT_GIVEN = "not given"
 """What stands in place of a limit or an option that the workload left out."""
 
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _XML_ESCAPE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 _FIRST_CONTROL_PICTURE = 0x2400
 _DELETE = 0x7F
@@ -19,7 +19,10 @@ _ZERO_WIDTH = frozenset("\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff")
 
 
 def visible(text: str) -> str:
-    """`text` with every character that XML or a terminal cannot hold as a sign of its own (`␀`, `⟨U+FFFE⟩`)."""
+    """`text` with a sign for every character that XML or a terminal cannot hold (`␀`, `⟨U+FFFE⟩`).
+
+    So too for those that reorder the text around them: letters that run from right to left need none of these.
+    """
     return _UNPRINTABLE.sub(_sign, text)
 
 

@@ -194,12 +194,13 @@ def test_a_workload_that_is_not_there(solve: Call, folder: Path) -> None:
     assert files(folder) == set()
 
 
-def test_no_plan_is_an_answer_without_a_workbook(solve: Call, folder: Path) -> None:
+def test_no_plan_is_an_answer_whose_workbook_says_why(solve: Call, folder: Path) -> None:
     changed(folder, "pods: 2", "pods: 0")
     code, out, _ = solve("two.yaml")
     assert code == 3
     assert "0 allowed" in out
-    assert files(folder) == set()
+    assert files(folder) == {"reports/two.xlsx"}
+    assert load_workbook(folder / "reports" / "two.xlsx").sheetnames == ["Proposal", "Assumptions", "Audit"]
 
 
 def test_no_plan_as_json(solve: Call, folder: Path) -> None:
@@ -213,7 +214,7 @@ def test_no_plan_as_json(solve: Call, folder: Path) -> None:
     (change,) = [each for each in told["relaxations"] if each["limit"] == "pods"]
     assert change.keys() >= {"limit", "now", "needed", "unit"}
     assert (change["now"], change["needed"]) == (0, 1)
-    assert files(folder) == set()
+    assert files(folder) == {"reports/two.xlsx"}
 
 
 def test_time_is_up_before_a_plan(solve: Call, folder: Path) -> None:
@@ -229,6 +230,34 @@ def test_time_is_up_before_a_plan(solve: Call, folder: Path) -> None:
         assert told["status"] in ("optimal", "feasible")
         assert files(folder) == {"reports/two.xlsx"}
     assert not (told["reproducible"] and told["status"] == "timeout")
+
+
+def test_alternatives_and_sensitivity_are_told_where_they_are_asked_for(
+    solve: Call, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = solve("two.yaml", "--alternatives", "1", "--sensitivity", "--json", "plan.json")
+    assert code == 0
+    assert "only hgx-b300-8, or without hgx-h200-8" in out
+    assert "+4.3 kW" in out
+    assert "Sensitivity: what the answer becomes" in out
+    assert "what if: reserve 10 % -> 5 %" in err
+    told = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    assert [each["plan"]["systems"] for each in told["alternatives"]] == [{"hgx-b300-8": 1}]
+    assert told["no_alternatives"] == []
+    assert {case["key"] for case in told["sensitivity"]["cases"]} >= {"pods", "supply:hgx-h200-8", "hbm", "demand"}
+    assert run(["verify", "plan.json"]) == 0
+    told["alternatives"][0]["plan"]["pods"] = 2
+    (folder / "plan.json").write_text(json.dumps(told), encoding="utf-8")
+    assert run(["verify", "plan.json"]) == 5
+    assert "alternatives: is not as it was written" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", ["-1", "101", "1000000000", "nan", "two"])
+def test_a_number_of_alternatives_that_is_none_is_refused(solve: Call, folder: Path, number: str) -> None:
+    code, out, err = solve("two.yaml", "--alternatives", number)
+    assert (code, out) == (2, "")
+    assert "--alternatives" in err
+    assert files(folder) == set()
 
 
 def test_exit_code_of_a_search_without_a_plan(solve: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Quantities of the balance of plant by hand, ports that agree tier by tier, and the kW that follow."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -235,6 +236,24 @@ def test_too_many_ports_for_two_tiers_are_refused() -> None:
     assert network.size([(NODE, 4)]) == NetworkSize(32, 8, 4, 32)  # 8^2 / 2
     with pytest.raises(BadInput, match="network small"):
         network.size([(NODE, 5)])
+
+
+@pytest.mark.parametrize(
+    ("name", "network", "unit_ports", "size"),
+    [
+        ("hgx_b200_8", "ndr-400g", 256, NetworkSize(128, 8, 4, 256)),
+        ("hgx_b300_8", "xdr-800g", 576, NetworkSize(128, 8, 4, 576)),
+    ],
+)
+def test_a_whole_scalable_unit_is_built_for_half_of_one(
+    name: str, network: str, unit_ports: int, size: NetworkSize
+) -> None:
+    """DGX SuperPOD, one unit of B200 (32 nodes) and of B300 XDR (72 nodes): the fabric is built in full."""
+    whole = replace(networks()[network], unit_ports=unit_ports)
+    assert whole.size(of(**{name: 16})) == size
+    assert whole.size([]) == NetworkSize(0, 0, 0, 0)
+    assert "whole scalable units" in str(Switches(whole, "leaf"))
+    assert f"units of {unit_ports}" in str(Links(whole, "leaf-spine"))
 
 
 def test_the_first_attachment_counts() -> None:

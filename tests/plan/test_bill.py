@@ -161,6 +161,19 @@ def test_what_the_systems_of_the_plan_need_stands_beside_what_full_pods_take() -
     assert only(lines, "shelf").contained
 
 
+def test_spares_are_a_share_of_the_quantity_rounded_up() -> None:
+    """5 % of 128 fibres are 6.4: 7 are ordered beside them. They draw nothing, and are paid for."""
+    share = replace(figure(Fraction(5, 100)), basis="as agreed", confidence="low")
+    lines = tuple(replace(line, spares=share) if line.name == "fibre" else line for line in NORTH.lines)
+    fibre = only(bill_of_units(with_rules(two_sites(), north=replace(NORTH, lines=lines))), "fibre")
+    assert (fibre.quantity, fibre.spares, fibre.ordered, fibre.confidence) == (128, 7, 135, "low")
+    assert fibre.total_kw == 0
+    assert replace(fibre, unit_usd=Fraction(10)).total_usd == 1350
+    assert "5 % spare, as agreed" in fibre.remark
+    without = bill_of_units(with_rules(two_sites(), north=NORTH))
+    assert {line.spares for line in without} == {0}
+
+
 def test_equal_parts_of_two_rule_sets_are_one_line() -> None:
     """Both sites have leaves of 1.7 kW and servers; the spines differ in power and stay apart. Groups stay together."""
     lines = bill_of_units(with_rules(two_sites(), north=NORTH, south=SOUTH))

@@ -40,7 +40,7 @@ from tests.plan_builders import (
 
 GOOD = two_sites()
 MIXED, NOTES, AGENTS = GOOD.deployments
-NOT_CHECKED = {"request", "rejected", "assumptions", "reproducible", "sensitivity"}
+NOT_CHECKED = {"request", "rejected", "assumptions", "reproducible", "sensitivity", "alternatives"}
 """What the check reads, and what nothing but the search can know."""
 
 

@@ -15,8 +15,10 @@ from sizing.facility.site import Site
 from sizing.plan.check import check
 from sizing.plan.choice import Choice, Sequences
 from sizing.plan.compose import compose, filled_pods, planned_deployments
+from sizing.plan.placement import MOST_PLACED
 from sizing.plan.plan import Limit, Plan, StageResult, Status
 from sizing.request.request import Policy, Rejection
+from sizing.units.errors import BadInput
 from tests.plan_builders import (
     BF16,
     DENSE_70B,
@@ -355,3 +357,20 @@ def test_a_class_that_is_split_tells_its_precisions_best_first() -> None:
     assert served.served == 90
     assert served.precisions == (HALVES.precisions, DENSE.precisions)
     assert [placement.sequences for placement in served.placements] == [80, 10]
+
+
+@pytest.mark.parametrize(
+    ("pods", "systems", "said"),
+    [
+        (1, MOST_PLACED + 1, "the plan takes 200,003 domains of systems, at most 200,000 are planned"),
+        (MOST_PLACED, 2, "the plan takes 200,001 Pods, at most 200,000 are planned"),
+    ],
+)
+def test_a_plan_too_large_to_be_placed_is_refused(pods: int, systems: int, said: str) -> None:
+    choice = replace(
+        CHOICE,
+        pods={**CHOICE.pods, ("north", MIXED): pods},
+        systems={**CHOICE.systems, ("north", "node-8"): systems - 1},
+    )
+    with pytest.raises(BadInput, match=said):
+        compose(two_sites().request, choice, (), ())

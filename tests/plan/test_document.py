@@ -19,8 +19,8 @@ DOCUMENT = plan_document(GOOD)
 
 KEYS = [
     *("schema", "status", "objective", "pods", "systems", "to_buy", "totals", "deployments", "classes", "tokens"),
-    *("memory", "limits", "placement", "assumptions", "reproducible", "sensitivity", "rejected", "request", "catalog"),
-    *("input_sha256", "version", "sha256"),
+    *("memory", "limits", "placement", "bill", "assumptions", "reproducible", "sensitivity", "alternatives"),
+    *("no_alternatives", "rejected", "request", "catalog", "input_sha256", "version", "sha256", "content_sha256"),
 ]
 
 REFUSED = NoPlan(
@@ -191,7 +191,8 @@ def test_where_it_comes_from() -> None:
 
 def test_what_follows_from_nothing_else_is_hashed() -> None:
     hashes = DOCUMENT["sha256"]
-    assert set(hashes) == {"objective", "assumptions", "reproducible", "sensitivity", "rejected", "version"}
+    searched = {"sensitivity", "alternatives", "no_alternatives"}
+    assert set(hashes) == {"objective", "assumptions", "reproducible", "rejected", "version", *searched}
     assert hashes == seals(json.loads(to_json(DOCUMENT)))
     assert seals({"totals": 1, "gaps": [0.0, 0.5]}) == seals({"totals": 2, "gaps": [0, 0.5]})
     other = plan_document(replace(GOOD, rejected=(Rejection("l40s-8", None, "too small"),)))["sha256"]

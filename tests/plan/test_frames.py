@@ -11,9 +11,20 @@ import pandas
 import pytest
 
 from sizing.facility.pod import Balance, Fill
+from sizing.plan.brief import brief_of_plan
 from sizing.plan.document import plan_document
 from sizing.plan.frames import TABLES
-from sizing.plan.plan import Limit, StageResult
+from sizing.plan.plan import (
+    Alternative,
+    Alternatives,
+    Limit,
+    OtherHbm,
+    PowerRanges,
+    Sensitivity,
+    SensitivityCase,
+    StageResult,
+    Status,
+)
 from sizing.request.request import Rejection
 from sizing.units.errors import BadInput
 from tests.plan_builders import two_sites
@@ -190,3 +201,29 @@ def test_pandas_comes_in_with_the_first_table_only() -> None:
         "plan.data_frame('pods')\nassert 'pandas' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_alternatives_and_cases_are_tables_that_are_empty_unless_asked_for() -> None:
+    assert (len(FRAMES["alternatives"]), len(FRAMES["sensitivity"])) == (0, 0)
+    brief = brief_of_plan(GOOD)
+    other = Alternative("only node-8", ("+1 Pod", "+12.3 kW"), GOOD)
+    cases = (
+        SensitivityCase(
+            "no limit of site Pods", "pods", "north", Fraction(5), None, "Pods", Status.OPTIMAL, brief, False
+        ),
+        SensitivityCase("mixed Pods allowed", "mixed_pods", None, False, True, "", Status.TIMEOUT, None, None),
+    )
+    looked = Sensitivity(OtherHbm("driver", None, False, ()), PowerRanges(None, brief.nameplate_range_kw), cases=cases)
+    frames = replace(GOOD, alternatives=Alternatives((other,)), sensitivity=looked).data_frames()
+    assert frames["alternatives"]["rank"].tolist() == [1] * len(GOOD.systems)
+    assert frames["alternatives"]["differs"][0] == "+1 Pod; +12.3 kW"
+    assert dict(zip(frames["alternatives"]["system"], frames["alternatives"]["count"], strict=True)) == dict(
+        GOOD.systems
+    )
+    told = frames["sensitivity"].astype(object).where(frames["sensitivity"].notna(), None)
+    assert told["now"].tolist() == ["5", "False"]
+    assert told["asked"].tolist() == [None, "True"]
+    assert told["changes"].tolist() == [False, None]
+    assert told["pods"].tolist() == [GOOD.totals.pods, None]
+    for name in ("alternatives", "sensitivity"):
+        assert frames[name].dtypes.to_dict() == FRAMES[name].dtypes.to_dict()

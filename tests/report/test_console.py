@@ -44,6 +44,17 @@ def test_gpus_and_sequences_decompose() -> None:
     assert "40.00 GiB (42.95 GB)" in text
 
 
+def test_of_many_classes_only_the_first_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = console_report(sourced_plan())
+    assert "further lines" not in whole
+    monkeypatch.setattr("sizing.report.console.MOST_CLASSES", 2)
+    short = console_report(sourced_plan())
+    left = sum(len(served.placements) for served in sourced_plan().classes) - 2
+    assert left > 0
+    assert f"and {left} further lines, all of them in the workbook and in the JSON of the plan" in short
+    assert len(lines(short)) < len(lines(whole))
+
+
 def test_a_class_on_two_deployments_tells_its_share() -> None:
     plan = sourced_plan()
     notes = next(served for served in plan.classes if served.name == "notes")

@@ -8,7 +8,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 from openpyxl import load_workbook
 
-from sizing.report.files import check_document_place, check_workbook_place, write_document, write_workbook
+from sizing.report.files import check_document_place, check_place, write_document, write_file
 from sizing.report.parts import CONTENT_PROPERTY, is_untouched
 from sizing.report.workbook import workbook_bytes
 from sizing.units.errors import BadInput
@@ -28,7 +28,7 @@ def second() -> bytes:
 def resaved(content: bytes) -> bytes:
     """As another program leaves a workbook that somebody edited."""
     book = load_workbook(BytesIO(content))
-    book["Summary"]["B7"] = 99
+    book["Proposal"]["B7"] = 99
     target = BytesIO()
     book.save(target)
     return target.getvalue()
@@ -63,8 +63,8 @@ def test_any_change_is_seen(first: bytes) -> None:
 
 def test_a_workbook_of_ours_is_overwritten(tmp_path: Path, first: bytes, second: bytes) -> None:
     path = tmp_path / "deep" / "reports" / "a.xlsx"
-    write_workbook(path, first)
-    write_workbook(path, second)
+    write_file(path, first, is_untouched)
+    write_file(path, second, is_untouched)
     assert path.read_bytes() == second
     assert [file.name for file in path.parent.iterdir()] == ["a.xlsx"]
 
@@ -74,13 +74,13 @@ def test_a_changed_workbook_is_kept_unless_forced(tmp_path: Path, first: bytes, 
     changed = resaved(first)
     path.write_bytes(changed)
     with pytest.raises(BadInput) as refused:
-        write_workbook(path, second)
+        write_file(path, second, is_untouched)
     assert refused.value.exit_code == 2
     assert str(path) in str(refused.value)
     assert "changed" in str(refused.value)
     assert "--force" in str(refused.value)
     assert path.read_bytes() == changed
-    write_workbook(path, second, force=True)
+    write_file(path, second, is_untouched, force=True)
     assert path.read_bytes() == second
 
 
@@ -89,7 +89,7 @@ def test_a_file_of_somebody_else_is_kept(tmp_path: Path, first: bytes, content: 
     path = tmp_path / "a.xlsx"
     path.write_bytes(content)
     with pytest.raises(BadInput, match="--force"):
-        check_workbook_place(path)
+        check_place(path, is_untouched)
     assert path.read_bytes() == content
 
 
@@ -98,16 +98,16 @@ def test_a_folder_in_the_way_is_refused_even_by_force(tmp_path: Path, first: byt
     path = tmp_path / "a.xlsx"
     path.mkdir()
     with pytest.raises(BadInput, match="a folder is in the way"):
-        write_workbook(path, first, force)
+        write_file(path, first, is_untouched, force)
     assert path.is_dir()
 
 
 def test_a_file_in_place_of_the_folder_is_told_before_anything_is_made(tmp_path: Path, first: bytes) -> None:
     (tmp_path / "reports").write_text("mine")
     with pytest.raises(BadInput, match="is a file, not a folder"):
-        check_workbook_place(tmp_path / "reports" / "deep" / "a.xlsx")
+        check_place(tmp_path / "reports" / "deep" / "a.xlsx", is_untouched)
     with pytest.raises(BadInput):
-        write_workbook(tmp_path / "reports" / "a.xlsx", first)
+        write_file(tmp_path / "reports" / "a.xlsx", first, is_untouched)
     assert (tmp_path / "reports").read_text() == "mine"
 
 
@@ -116,7 +116,7 @@ def test_a_pipe_is_never_replaced(tmp_path: Path, first: bytes) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     with pytest.raises(BadInput, match="no regular file"):
-        write_workbook(path, first, force=True)
+        write_file(path, first, is_untouched, force=True)
     assert path.is_fifo()
 
 
@@ -125,7 +125,7 @@ def test_a_folder_without_write_permission_is_told(tmp_path: Path, first: bytes)
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)
     with pytest.raises(BadInput, match="cannot be written"):
-        write_workbook(folder / "a.xlsx", first)
+        write_file(folder / "a.xlsx", first, is_untouched)
 
 
 def test_a_file_that_cannot_be_made_is_found_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,21 +134,21 @@ def test_a_file_that_cannot_be_made_is_found_before_the_search(tmp_path: Path, m
 
     monkeypatch.setattr("sizing.report.files.TemporaryFile", refused)
     with pytest.raises(BadInput, match="Read-only file system"):
-        check_workbook_place(tmp_path / "new" / "a.xlsx")
+        check_place(tmp_path / "new" / "a.xlsx", is_untouched)
 
 
 def test_a_failed_write_leaves_the_old_file_whole(
     tmp_path: Path, first: bytes, second: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.xlsx"
-    write_workbook(path, first)
+    write_file(path, first, is_untouched)
 
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(BadInput, match="No space left on device"):
-        write_workbook(path, second)
+        write_file(path, second, is_untouched)
     assert path.read_bytes() == first
     assert [file.name for file in tmp_path.iterdir()] == ["a.xlsx"]
 
@@ -157,7 +157,7 @@ def test_a_failed_write_leaves_the_old_file_whole(
 def test_a_link_stays_a_link(tmp_path: Path, first: bytes) -> None:
     link = tmp_path / "latest.xlsx"
     link.symlink_to(tmp_path / "real.xlsx")
-    write_workbook(link, first)
+    write_file(link, first, is_untouched)
     assert link.is_symlink()
     assert (tmp_path / "real.xlsx").read_bytes() == first
 

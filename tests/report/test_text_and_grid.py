@@ -76,3 +76,10 @@ def test_bullets_indent_what_continues() -> None:
 @pytest.mark.parametrize(("value", "text"), [(5000, "5,000"), (0, "0"), (100, "100")])
 def test_amounts_lose_no_digits(value: int, text: str) -> None:
     assert amount(value) == text
+
+
+def test_a_table_of_numbers_alone_may_be_too_wide() -> None:
+    columns = [Column(str(number), number=True) for number in range(100)]
+    head, rule, row = table(columns, [[str(number) for number in range(100)]]).splitlines()
+    assert head == row
+    assert len(rule) > WIDTH

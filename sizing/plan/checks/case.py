@@ -48,7 +48,7 @@ class Case:
         """Of one pool, worked out anew."""
         model, system = self.models[deployment.model.name], self.systems[deployment.system.name]
         weights = weight_bytes(model, FORMATS[deployment.weights])
-        memory = Memory(self.hbm_bytes(system.name), system.gpu.vendor)
+        memory = Memory(self.hbm_bytes(system.name), system.gpu.vendor, system.gpu.name)
         precision = self.kv_precisions[deployment.kv_precision.name]
         return self.request.policy.rules.budget(memory, model, weights, precision, deployment.layout)
 

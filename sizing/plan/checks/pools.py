@@ -1,5 +1,6 @@
 """Sequences into pools, pools into replicas: layouts are legal, bytes fit, every class is served exactly."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from sizing.facility.deployment import Precisions
@@ -25,11 +26,16 @@ def layouts_are_legal(case: Case) -> Iterator[str]:
 
 
 def precisions_are_supported(case: Case) -> Iterator[str]:
-    """The GPU can hold the KV precision (decision 4)."""
+    """The GPU can hold the KV precision (decision 4), and the engine runs on it with these precisions."""
+    rules = case.request.policy.rules
     for name, planned in case.deployments.items():
-        generation, precision = planned.deployment.system.gpu.generation, planned.deployment.kv_precision
-        if not precision.runs_on(generation):
-            yield f"{name}: {generation} GPUs cannot hold a KV cache in {precision.name}"
+        gpu, precision = planned.deployment.system.gpu, planned.deployment.kv_precision
+        if not precision.runs_on(gpu.generation):
+            yield f"{name}: {gpu.generation} GPUs cannot hold a KV cache in {precision.name}"
+        weights = planned.deployment.weights
+        refused = rules.supports.refusal(rules.name, gpu.vendor, gpu.generation, weights, precision)
+        if refused:
+            yield f"{name}: {refused}"
 
 
 def budgets_are_right(case: Case) -> Iterator[str]:
@@ -75,21 +81,25 @@ def pools_make_replicas(case: Case) -> Iterator[str]:
 
 def classes_are_served(case: Case) -> Iterator[str]:
     """Demand with headroom, no sequence less and, the plan being trimmed, none more."""
-    held = case.held()
+    in_all: Counter[str] = Counter()
+    for (_, service), number in case.held().items():
+        in_all[service] += number
     for served in case.plan.classes:
         demand = case.demand(served.name)
         yield from unequal(f"class {served.name!r}: demand", served.demand, demand)
         yield from unequal(f"class {served.name!r}: sequences served", served.served, demand)
-        in_pools = sum(number for (_, service), number in held.items() if service == served.name)
+        in_pools = in_all[served.name]
         if in_pools != demand:
             yield f"class {served.name!r}: the pools hold {in_pools:,} of {demand:,} sequences"
 
 
 def classes_keep_one_precision(case: Case) -> Iterator[str]:
     """Decision 4, unless the policy lets a class be split."""
-    held = case.held()
+    pairs: dict[str, set[Precisions]] = defaultdict(set)
+    for name, service in case.held():
+        pairs[service].add(case.deployments[name].deployment.precisions)
     for served in case.plan.classes:
-        used = {case.deployments[name].deployment.precisions for name, service in held if service == served.name}
+        used = pairs[served.name]
         if len(used) > 1 and not case.request.policy.split_precision:
             yield f"class {served.name!r} runs at {len(used)} pairs of precisions: {_joined(used)}"
         if set(served.precisions) != used or len(served.precisions) != len(used):
@@ -101,15 +111,21 @@ def placements_are_told(case: Case) -> Iterator[str]:
 
     Memory limits it where no pool takes one more sequence, else its own demand.
     """
-    held = case.held()
+    held: dict[str, dict[str, int]] = defaultdict(dict)
+    for (name, service), number in case.held().items():
+        held[service][name] = number
+    most_free = {
+        name: max((contents.free_bytes for contents in case.contents(planned)), default=-1)
+        for name, planned in case.deployments.items()
+    }
     for served in case.plan.classes:
         told = {place.deployment: place.sequences for place in served.placements}
-        found = {name: number for (name, service), number in held.items() if service == served.name}
+        found = held[served.name]
         yield from unequal(f"class {served.name!r} by deployment", _listed(told), _listed(found))
         for place in served.placements:
             planned = case.deployments[place.deployment]
             size = case.sequence_bytes(planned.deployment, served.name)
-            full = all(contents.free_bytes < size for contents in case.contents(planned))
+            full = most_free[place.deployment] < size
             where = f"class {served.name!r} on {place.deployment}"
             yield from unequal(f"{where}: bytes of a sequence", place.sequence_bytes, size)
             yield from unequal(f"{where}: what limits it", place.binding, "memory" if full else "demand")

@@ -1,66 +1,67 @@
-"""Sheet `Assumptions and sources`: every figure and finding behind the plan with its source, then what was assumed."""
+"""Sheet `Assumptions`: every figure to change, with unit, range, confidence and source; formulas read them here."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Set
 
+from sizing.plan.plan import NoPlan
+from sizing.report.assumed import TABLE, Assumption, FigureKey, assumptions, assumptions_of_request
 from sizing.report.cautions import assumption_sentences, policy_sentence
-from sizing.report.page import Column, Page, Row, Value
+from sizing.report.cells import Accepts, Cell, Input, Link, at
+from sizing.report.page import Column, Page, Row
 from sizing.report.reported import Reported
-from sizing.report.sources import Source, SourcedFigure, entries_in_plan, sourced_figures
+from sizing.report.sheets.sources import FIGURES, figure_keys
 from sizing.report.styles import Style
 
 COLUMNS = (
-    Column("Catalog", most=14),
-    Column("Entry", most=26),
-    Column("Figure", most=26),
-    Column("Value", style=Style.DECIMALS, most=18),
-    Column("Unit", most=12),
+    Column("Of", most=26),
+    Column("Assumption", most=26),
+    Column("Value", style=Style.DECIMALS, most=20, key="value"),
+    Column("Unit", most=10),
     Column("Range from", style=Style.DECIMALS, most=12),
     Column("Range to", style=Style.DECIMALS, most=12),
     Column("Confidence", most=12),
-    Column("Read on", most=12),
-    Column("Source", most=46),
-    Column("Address", most=46),
-    Column("Published", most=12),
-    Column("Basis and note", most=46),
+    Column("Source", most=34),
+    Column("Basis and note", most=56),
+    Column("In full", most=8),
+    Column("Name in formulas", most=34),
 )
 
 
 def write(page: Page, reported: Reported) -> None:
-    """One row for each figure and each of its sources."""
-    plan = reported.plan
+    """The assumptions, and in words what was assumed."""
     page.title(
-        "Assumptions and sources",
-        "Figures of what the plan buys and runs, a row for each of their sources; assumptions below them. "
-        "The plan's JSON document has the figures of all other candidates too.",
+        "Assumptions",
+        "Change what is blue: every sheet follows. What the search decided is green, on the other sheets: "
+        "it does not change by itself, and what no longer fits says so.",
     )
-    page.table(
-        COLUMNS, [row for found in sourced_figures(entries_in_plan(reported)) for row in _rows(found)], main=True
+    known = figure_keys(reported)
+    page.table(COLUMNS, (_row(line, known) for line in assumptions(reported)), name=TABLE, main=True)
+    page.notes("In words", [policy_sentence(reported.plan), *assumption_sentences(reported.plan)])
+
+
+def write_without_plan(page: Page, no_plan: NoPlan) -> None:
+    """What was asked, where there is no plan."""
+    page.title("Assumptions", "What was asked. Change it in the workload and search again: there is no plan to follow.")
+    lines = assumptions_of_request(no_plan.request)
+    page.table(COLUMNS, (_row(line, frozenset()) for line in lines), name=TABLE, main=True)
+    page.notes("In words", no_plan.request.assumptions)
+
+
+def _row(line: Assumption, known: Set[FigureKey]) -> Row:
+    is_share = line.accepts in (Accepts.SHARE, Accepts.EXTRA)
+    in_full: Cell = None
+    if line.figure in known:
+        in_full = Link("source", at(FIGURES, "source", line.figure))
+    values: tuple[Cell, ...] = (
+        line.of,
+        line.what,
+        Input(line.value, line.accepts, line.name),
+        line.unit,
+        line.low,
+        line.high,
+        line.confidence,
+        line.source,
+        line.note,
+        in_full,
+        line.name,
     )
-    page.notes("Assumptions", [policy_sentence(plan), *assumption_sentences(plan)])
-
-
-def _rows(found: SourcedFigure) -> Iterator[Row]:
-    for source in found.sources or (Source(""),):
-        yield Row(
-            (
-                found.section,
-                found.entry,
-                found.figure,
-                _cell(found.value),
-                found.unit,
-                _cell(found.low),
-                _cell(found.high),
-                found.confidence,
-                found.date,
-                source.title,
-                source.address,
-                source.date,
-                found.remark,
-            )
-        )
-
-
-def _cell(value: Any) -> Value:
-    """A number as a number, all else as text."""
-    return value if value is None or (isinstance(value, int | float) and not isinstance(value, bool)) else str(value)
+    return Row(values, key=line.key, styles={"value": Style.SHARE} if is_share else {})

@@ -1,126 +1,456 @@
-"""Sheet `Power and cooling`: nameplate and heat by limit, by kind of system and by Pod."""
+"""Sheet `Power and cooling`: limits, kinds of system, sites, and Pods run by run with what stands in them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from sizing.facility.system import System
-from sizing.plan.plan import Plan
+from sizing.plan.inventory import bought_pods, bought_systems
+from sizing.plan.plan import Limit
+from sizing.report.assumed import assumed
 from sizing.report.cautions import balance_sentences
-from sizing.report.page import Column, Page, Row, Value
-from sizing.report.pod_use import PodUse, pod_uses
-from sizing.report.reported import Reported
-from sizing.report.sheets.summary import LIMITS, limit_rows
-from sizing.report.styles import Style
-from sizing.report.text import UNKNOWN
-
-SYSTEMS = (
-    Column("System", most=24),
-    Column("Cooling", most=20),
-    Column("Bought", style=Style.COUNT),
-    Column("Nameplate each", "kW", Style.TWO_DECIMALS),
-    Column("Range from", "kW", Style.TWO_DECIMALS),
-    Column("Range to", "kW", Style.TWO_DECIMALS),
-    Column("Nameplate", "kW", Style.ONE_DECIMAL),
-    Column("Heat to liquid", "kW", Style.ONE_DECIMAL),
-    Column("Heat to air", "kW", Style.ONE_DECIMAL),
-    Column("Confidence", most=14),
-    Column("Basis", most=40),
+from sizing.report.cells import (
+    Accepts,
+    Cell,
+    Input,
+    Reference,
+    Value,
+    added,
+    at,
+    check,
+    formula,
+    span,
+    sum_if_known,
+    times_known,
 )
-PODS = (
-    Column("Site", most=24),
+from sizing.report.page import Column, Page, Row
+from sizing.report.pod_use import PodUse
+from sizing.report.reported import Reported
+from sizing.report.sheets.balance import PLANT, plant_rows
+from sizing.report.styles import Style
+from sizing.report.text import NOT_GIVEN, UNKNOWN
+from sizing.report.unsettled import not_counted
+
+LIMITS, KINDS, SITES, HERE, RUNS, STANDING = "limits", "kinds", "sites", "here", "runs", "standing"
+ALL_PODS = "all pods"
+ZERO = Fraction(0)
+
+LIMIT_COLUMNS = (
+    Column("Limit", most=30, key="limit"),
+    Column("Site", most=20),
+    Column("Unit", most=12),
+    Column("Used", style=Style.DECIMALS, key="used"),
+    Column("Allowed", style=Style.DECIMALS, key="allowed"),
+    Column("Used of limit", style=Style.SHARE, key="share"),
+    Column("Check", most=14, key="check"),
+    Column("Binds, as planned", most=30),
+    Column("Remark", style=Style.RUN_ON),
+)
+KIND_COLUMNS = (
+    Column("System", most=30),
+    Column("Cooling", most=20),
+    Column("Systems", style=Style.COUNT, key="systems"),
+    Column("Domains", style=Style.COUNT, key="domains"),
+    Column("GPUs", style=Style.COUNT, key="gpus"),
+    Column("In replicas", "GPUs", Style.COUNT, key="used"),
+    Column("Idle", "GPUs", Style.COUNT, key="idle"),
+    Column("Nameplate each", "kW", Style.TWO_DECIMALS, key="each"),
+    Column("Nameplate", "kW", Style.ONE_DECIMAL, key="kw"),
+    Column("Heat to liquid", "kW", Style.ONE_DECIMAL, key="liquid"),
+    Column("Heat to air", "kW", Style.ONE_DECIMAL, key="air"),
+    Column("Check", most=14, key="check"),
+)
+SITE_COLUMNS = (
+    Column("Site", most=30),
+    Column("Pod", most=20),
+    Column("Pods", style=Style.COUNT, key="pods"),
+    Column("Installed", style=Style.COUNT, key="installed"),
+    Column("To buy", style=Style.COUNT, key="to_buy"),
+)
+HERE_COLUMNS = (
+    Column("Site", most=30),
+    Column("System", most=20),
+    Column("Systems", style=Style.COUNT, key="systems"),
+    Column("Installed", style=Style.COUNT, key="installed"),
+    Column("To buy", style=Style.COUNT, key="to_buy"),
+)
+RUN_COLUMNS = (
+    Column("Site", most=30),
+    Column("Pods", most=20, key="label"),
+    Column("Number of Pods", style=Style.COUNT, key="count"),
+    Column("GPU slots", style=Style.COUNT, key="slots"),
+    Column("GPUs", style=Style.COUNT, key="gpus"),
+    Column("Slots free", style=Style.COUNT, key="free"),
+    Column("Slots stranded", style=Style.COUNT, key="stranded"),
+    Column("Systems", "kW", Style.ONE_DECIMAL, key="systems_kw"),
+    Column("Balance of plant", "kW", Style.ONE_DECIMAL, key="balance_kw"),
+    Column("Power for IT", "kW", Style.ONE_DECIMAL, key="it_kw"),
+    Column("Power left", "kW", Style.ONE_DECIMAL, key="left_kw"),
+    Column("Used of power", style=Style.SHARE, key="share"),
+    Column("Heat to liquid", "kW", Style.ONE_DECIMAL, key="liquid"),
+    Column("Liquid cooling", "kW", Style.ONE_DECIMAL, key="liquid_limit"),
+    Column("Heat to air", "kW", Style.ONE_DECIMAL, key="air"),
+    Column("Air cooling", "kW", Style.ONE_DECIMAL, key="air_limit"),
+    Column("Check", most=20, key="check"),
+)
+ALL_COLUMNS = (
+    Column("Site", most=30),
     Column("Pods", most=20),
-    Column("GPU slots", style=Style.COUNT),
-    Column("GPUs", style=Style.COUNT),
-    Column("Slots free", style=Style.COUNT),
-    Column("Slots stranded", style=Style.COUNT),
-    Column("Systems", "kW", Style.ONE_DECIMAL),
-    Column("Balance of plant", "kW", Style.ONE_DECIMAL),
-    Column("Power for IT", "kW", Style.ONE_DECIMAL),
-    Column("Used of power", style=Style.SHARE),
-    Column("Contents of one Pod"),
-    Column("Heat to liquid", "kW", Style.ONE_DECIMAL),
-    Column("Liquid cooling", "kW", Style.ONE_DECIMAL),
-    Column("Heat to air", "kW", Style.ONE_DECIMAL),
-    Column("Air cooling", "kW", Style.ONE_DECIMAL),
+    Column("Against power", "kW", Style.ONE_DECIMAL, key="power"),
+    Column("Heat to liquid", "kW", Style.ONE_DECIMAL, key="liquid"),
+    Column("Heat to air", "kW", Style.ONE_DECIMAL, key="air"),
+    Column("Balance of plant", "kW", Style.ONE_DECIMAL, key="balance"),
+    Column("Of it to liquid", "kW", Style.ONE_DECIMAL, key="balance_liquid"),
+    Column("Slots free", style=Style.COUNT, key="free"),
+    Column("Slots stranded", style=Style.COUNT, key="stranded"),
+)
+STANDING_COLUMNS = (
+    Column("Site", most=30),
+    Column("Pods", most=20),
+    Column("System", most=26),
+    Column("In each Pod", "systems", Style.COUNT, key="each"),
+    Column("When full", "systems", Style.COUNT, key="full"),
+    Column("In all", "systems", Style.COUNT, key="all"),
+    Column("GPUs of a Pod", style=Style.COUNT, key="gpus"),
+    Column("GPUs when full", style=Style.COUNT, key="full_gpus"),
+    Column("Nameplate of a Pod", "kW", Style.ONE_DECIMAL, key="kw"),
+    Column("To liquid", "kW a Pod", Style.ONE_DECIMAL, key="liquid"),
+    Column("To air", "kW a Pod", Style.ONE_DECIMAL, key="air"),
+    Column("Check", most=20, key="check"),
 )
 
 
 def write(page: Page, reported: Reported) -> None:
-    """Limits, then systems, then one row for every run of equal Pods; the figures of a Pod are of one."""
+    """Limits, systems, sites, then one row for every run of equal Pods; the figures of a Pod are of one."""
     plan = reported.plan
     page.title(
         "Power and cooling",
         "Nameplate power, never derated. Heat to liquid and to air at nameplate.",
         f"Pods count against the power of a site as {plan.request.policy.power_basis}.",
     )
-    page.table(LIMITS, limit_rows(plan))
+    page.table(LIMIT_COLUMNS, (_limit(reported, limit) for limit in plan.limits), name=LIMITS)
     page.section("Systems")
-    page.table(SYSTEMS, _systems(plan))
+    page.table(KIND_COLUMNS, _kinds(reported), name=KINDS)
+    page.section("Pods of each site")
+    page.table(SITE_COLUMNS, _sites(reported), name=SITES)
+    page.section("Systems of each site")
+    page.table(HERE_COLUMNS, _here(reported), name=HERE)
     page.section("Pods: figures of one Pod")
-    page.table(PODS, [_pod(use) for use in pod_uses(plan)])
+    page.table(RUN_COLUMNS, (_run(reported, run, use) for run, use in enumerate(reported.runs)), name=RUNS)
+    page.section("Pods: all that are equal")
+    page.table(ALL_COLUMNS, (_all(reported, run, use) for run, use in enumerate(reported.runs)), name=ALL_PODS)
+    page.section("What stands in the Pods")
+    page.table(STANDING_COLUMNS, _standing(reported), name=STANDING)
     page.notes("Balance of plant", balance_sentences(plan, reported.bill))
 
 
-def _systems(plan: Plan) -> Iterator[Row]:
-    kinds = {system.name: system for system in plan.request.candidates}
-    for name, count in plan.systems:
-        yield _system(kinds[name], count)
+def members(use: PodUse) -> tuple[str, ...]:
+    """Kinds of system that stand in a run of Pods, or would when it is full."""
+    return tuple(sorted({name for name, _ in (*use.filled.systems, *use.filled.fill.systems)}))
+
+
+def _limit(reported: Reported, limit: Limit) -> Row:
+    plan = reported.plan
+    allowed: Cell
+    used: Cell
+    if limit.site is None:
+        system = limit.name.removeprefix("supply:")
+        used = added(_of_kind(reported, "to_buy", system), limit.used)
+        allowed = Input(limit.limit, Accepts.COUNT)
+    else:
+        column = LIMITED.get(limit.name)
+        runs = [run for run, use in enumerate(reported.runs) if use.site.name == limit.site]
+        used = limit.used
+        if runs:
+            cells = span(RUNS, "count", runs) if column is None else span(ALL_PODS, column, runs)
+            used = formula("SUM({each})", limit.used, each=cells)
+        value: Value = NOT_GIVEN if limit.limit is None else limit.limit
+        allowed = formula("{asked}", value, asked=assumed("site", limit.site, limit.name))
+    return Row(
+        (
+            limit.name if limit.site is None or len(plan.request.sites) == 1 else f"{limit.name}, {limit.site}",
+            limit.site or "all sites",
+            limit.unit,
+            used,
+            allowed,
+            formula(
+                'IF(ISNUMBER({allowed}),IF({allowed}>0,{used}/{allowed},""),"")',
+                limit.used / limit.limit if limit.limit else "",
+            ),
+            check('IF(ISNUMBER({allowed}),IF({used}<={allowed}+0.000001,"ok","exceeded"),"ok")', "ok"),
+            "yes: one more would exceed it" if limit.binding else "no",
+            not_counted(plan, limit),
+        ),
+        highlighted=limit.binding,
+        key=(limit.name, limit.site),
+    )
+
+
+def _of_kind(reported: Reported, column: str, system: str) -> list[Reference]:
+    """Cells of a kind of system, site by site."""
+    return [at(HERE, column, (site, name)) for site, name in here(reported) if name == system]
+
+
+def here(reported: Reported) -> tuple[tuple[str, str], ...]:
+    """(site, kind of system) that stand in Pods or are installed."""
+    standing = {(use.site.name, name) for use in reported.runs for name in members(use)}
+    installed = {(site.name, name) for site in reported.sites for name in site.installed_systems}
+    return tuple(sorted(standing | installed))
+
+
+def _kinds(reported: Reported) -> Iterator[Row]:
+    plan = reported.plan
+    counts = dict(plan.systems)
+    for name, system in reported.kinds.items():
+        yield _kind(reported, system, counts.get(name, 0))
     totals = plan.totals
-    sums = (totals.nameplate_kw, _known(totals.liquid_kw), _known(totals.air_kw))
-    yield Row(("All systems", None, totals.systems, None, None, None, *sums, None, None), is_sum=True)
-    balance = (totals.balance_kw, totals.balance_liquid_kw, totals.balance_air_kw)
-    yield Row(("Balance of plant", None, None, None, None, None, *balance, None, None))
+    sums: tuple[tuple[str, Value], ...] = (
+        ("systems", totals.systems),
+        ("domains", totals.domains),
+        ("gpus", totals.gpus),
+        ("used", totals.gpus - totals.idle_gpus),
+        ("idle", totals.idle_gpus),
+    )
+    heat: tuple[tuple[str, Value], ...] = (
+        ("kw", totals.nameplate_kw),
+        ("liquid", _known(totals.liquid_kw)),
+        ("air", _known(totals.air_kw)),
+    )
+    yield Row(
+        (
+            "All systems",
+            None,
+            *(formula("SUM({each})", value, each=Reference(KINDS, key)) for key, value in sums),
+            None,
+            *(formula(sum_if_known("each"), value, each=Reference(KINDS, key)) for key, value in heat),
+            None,
+        ),
+        is_sum=True,
+        key="all",
+    )
 
 
-def _system(system: System, count: int) -> Row:
-    nameplate = system.nameplate_kw
-    low, high = (nameplate.range if nameplate and nameplate.range else None) or (None, None)
+def _kind(reported: Reported, system: System, count: int) -> Row:
+    name = system.name
+    used = sum(planned.gpus for planned in reported.plan.deployments if planned.deployment.system.name == name)
+    runs = [(run, name) for run, use in enumerate(reported.runs) if name in members(use)]
+    replicas = [
+        at("deployments", "gpus", number)
+        for number, planned in reported.deployments
+        if planned.deployment.system.name == name
+    ]
+    nameplate = system.nameplate_kw.value if system.nameplate_kw else None
+    liquid = system.liquid_kw.value if system.liquid_kw else None
+    domains = {"size": assumed("system", name, "domain_gpus"), "domains_each": assumed("system", name, "domains")}
+    heat = assumed("system", name, "liquid_kw")
     return Row(
         (
-            system.name,
+            name,
             system.cooling,
-            count,
-            _known(nameplate.value if nameplate else None),
-            low,
-            high,
-            _times(nameplate.value if nameplate else None, count),
-            _times(system.liquid_kw.value if system.liquid_kw else None, count),
-            _times(system.air_kw, count),
-            nameplate.confidence if nameplate else None,
-            nameplate.basis if nameplate else None,
-        )
+            added([at(STANDING, "all", key) for key in runs], count),
+            formula("{systems}*{domains_each}", count * system.domains_per_system, **domains),
+            formula("{domains}*{size}", count * system.gpus, **domains),
+            added(replicas, used),
+            formula("{gpus}-{used}", count * system.gpus - used),
+            formula("{figure}", _known(nameplate), figure=assumed("system", name, "nameplate_kw")),
+            formula(times_known("{systems}", "each"), _times(nameplate, count)),
+            formula(times_known("{systems}", "figure"), _times(liquid, count), figure=heat),
+            formula(
+                f'IF(ISNUMBER({{figure}})*ISNUMBER({{each}}),{{systems}}*({{each}}-{{figure}}),"{UNKNOWN}")',
+                _times(system.air_kw, count),
+                figure=heat,
+            ),
+            check(
+                'IF({used}<=MAX(0,{systems}-{spare})*{domains_each}*{size},"ok","too few GPUs")',
+                "ok",
+                spare=assumed("policy", "spare_systems"),
+                **domains,
+            ),
+        ),
+        key=name,
     )
 
 
-def _pod(use: PodUse) -> Row:
-    balance = use.filled.fill.balance
-    return Row(
-        (
-            use.site.name,
-            use.numbers,
-            use.slots,
-            use.gpus,
-            use.free_slots,
-            use.stranded_slots,
-            use.systems_kw,
-            balance.kw,
-            use.pod.it_power_kw,
-            (use.systems_kw + balance.kw) / use.pod.it_power_kw,
-            use.contents,
-            _added(use.liquid_kw, balance.liquid_kw),
-            _known(use.site.liquid_kw_per_pod),
-            _added(use.air_kw, balance.air_kw),
-            _known(use.site.air_kw_per_pod),
+def _sites(reported: Reported) -> Iterator[Row]:
+    bought = bought_pods(reported.plan.request, reported.plan.pods)
+    for site in reported.sites:
+        runs = [run for run, use in enumerate(reported.runs) if use.site.name == site.name]
+        pods = sum(reported.runs[run].filled.count for run in runs)
+        installed: Cell = 0
+        if site.installed_pods:
+            installed = formula("{asked}", site.installed_pods, asked=assumed("site", site.name, "installed"))
+        yield Row(
+            (
+                site.name,
+                site.pod.name,
+                formula("SUM({each})", pods, each=span(RUNS, "count", runs)) if runs else 0,
+                installed,
+                formula("MAX(0,{pods}-{installed})", bought[site.name]),
+            ),
+            key=site.name,
         )
+
+
+def _here(reported: Reported) -> Iterator[Row]:
+    bought = bought_systems(reported.plan.request, reported.plan.pods)
+    sites = {site.name: site for site in reported.sites}
+    for site, name in here(reported):
+        runs = [(run, name) for run, use in enumerate(reported.runs) if use.site.name == site and name in members(use)]
+        count = sum(
+            use.filled.count * dict(use.filled.systems).get(name, 0) for use in reported.runs if use.site.name == site
+        )
+        installed: Cell = 0
+        if sites[site].installed(name):
+            asked = assumed("site", site, "installed", name)
+            installed = formula("{asked}", sites[site].installed(name), asked=asked)
+        yield Row(
+            (
+                site,
+                name,
+                added([at(STANDING, "all", key) for key in runs], count),
+                installed,
+                formula("MAX(0,{systems}-{installed})", bought[site, name]),
+            ),
+            key=(site, name),
+        )
+
+
+def _run(reported: Reported, run: int, use: PodUse) -> Row:
+    filled, balance, pod, site = use.filled, use.filled.fill.balance, use.pod.name, use.site
+    kinds = [(run, name) for name in members(use)]
+    plant = plant_rows(reported, run)
+
+    def of_kinds(text: str, value: Value, column: str) -> Cell:
+        return formula(text, value, each=span(STANDING, column, kinds)) if kinds else value
+
+    def of_plant(column: str, value: Fraction) -> Cell:
+        return formula("SUM({each})", value, each=span(PLANT, column, plant)) if plant else value
+
+    liquid, air = _added(use.liquid_kw, balance.liquid_kw), _added(use.air_kw, balance.air_kw)
+    both = use.systems_kw + balance.kw
+    power = {"input": assumed("pod", pod, "power_kw")}
+    pue = {"pue": assumed("pod", pod, "pue")} if use.pod.pue else {}
+    free: Cell = use.free_slots
+    if kinds:
+        full = {"full": span(STANDING, "full", kinds), "full_gpus": span(STANDING, "full_gpus", kinds)}
+        free = formula("IF(SUM({full})=0,{slots},SUM({full_gpus})-{gpus})", use.free_slots, **full)
+    values: tuple[Cell, ...] = (
+        site.name,
+        use.numbers,
+        Input(filled.count, Accepts.COUNT, decision=True),
+        formula("{figure}", use.slots, figure=assumed("pod", pod, "gpu_slots")),
+        of_kinds("SUM({each})", use.gpus, "gpus"),
+        free,
+        formula("{slots}-{gpus}-{free}", use.stranded_slots),
+        of_kinds("SUM({each})", use.systems_kw, "kw"),
+        of_plant("kw_pod", balance.kw),
+        formula("{input}/{pue}" if pue else "{input}", use.pod.it_power_kw, **power, **pue),
+        formula("{it_kw}-{systems_kw}-{balance_kw}", use.pod.it_power_kw - both),
+        formula("({systems_kw}+{balance_kw})/{it_kw}", both / use.pod.it_power_kw),
+        _with_balance("liquid", liquid, kinds, plant, balance.liquid_kw),
+        formula("{figure}", _known(site.liquid_kw_per_pod), figure=assumed("site", site.name, "pod_liquid_heat")),
+        _with_balance("air", air, kinds, plant, balance.air_kw),
+        formula("{figure}", _known(site.air_kw_per_pod), figure=assumed("site", site.name, "pod_air_heat")),
+        check(CHECK_OF_A_POD, "ok"),
     )
+    return Row(values, key=run)
+
+
+LIMITED = {"power": "power", "liquid_heat": "liquid", "air_heat": "air"}
+"""Columns of what all Pods of a run take of a limit; positions are counted by Pods."""
+
+CHECK_OF_A_POD = (
+    'IF({free}<0,"more than when full",IF({stranded}<0,"more GPUs than slots",'
+    'IF({left_kw}<-0.000001,"more power than the Pod has",'
+    'IF(ISNUMBER({liquid})*ISNUMBER({liquid_limit})*(N({liquid})>N({liquid_limit})+0.000001),"too much heat to liquid",'
+    'IF(ISNUMBER({air})*ISNUMBER({air_limit})*(N({air})>N({air_limit})+0.000001),"too much heat to air","ok")))))'
+)
+
+
+def _with_balance(
+    column: str, value: Value, kinds: Sequence[tuple[int, str]], plant: Sequence[tuple[int, str]], balance: Fraction
+) -> Cell:
+    """Heat of the systems of a Pod and of its balance of plant; unknown where that of a system is."""
+    if not kinds:
+        return value
+    plants = "SUM({plant})" if plant else repr(float(balance))
+    text = f'IF(COUNT({{each}})=ROWS({{each}}),SUM({{each}})+{plants},"{UNKNOWN}")'
+    cells = {"each": span(STANDING, column, kinds)}
+    if plant:
+        cells["plant"] = span(PLANT, f"{column}_pod", plant)
+    return formula(text, value, **cells)
+
+
+def _all(reported: Reported, run: int, use: PodUse) -> Row:
+    """What all Pods of a run take together; against power as the policy counts them (decision 5)."""
+    count, balance = use.filled.count, use.filled.fill.balance
+    both = use.systems_kw + balance.kw
+    liquid, air = _added(use.liquid_kw, balance.liquid_kw), _added(use.air_kw, balance.air_kw)
+    plant = plant_rows(reported, run)
+    cells = {key: at(RUNS, key, run) for key in ("count", "systems_kw", "balance_kw")}
+    if reported.plan.request.policy.power_basis == "provisioned":
+        supply = assumed("pod", use.pod.name, "power_kw")
+        power = formula("{count}*{supply}", count * use.pod.power_kw.value, supply=supply, **cells)
+    else:
+        power = formula("{count}*({systems_kw}+{balance_kw})", count * both, **cells)
+    balance_liquid: Cell = count * balance.liquid_kw
+    if plant:
+        part = span(PLANT, "liquid_pod", plant)
+        balance_liquid = formula("{count}*SUM({part})", count * balance.liquid_kw, part=part, **cells)
+    values: tuple[Cell, ...] = (
+        use.site.name,
+        use.numbers,
+        power,
+        *(
+            formula(times_known("{count}", "figure"), _times(heat, count), figure=at(RUNS, key, run), **cells)
+            for key, heat in (("liquid", liquid), ("air", air))
+        ),
+        formula("{count}*{balance_kw}", count * balance.kw, **cells),
+        balance_liquid,
+        *(
+            formula("{count}*{slots}", count * slots, slots=at(RUNS, key, run), **cells)
+            for key, slots in (("free", use.free_slots), ("stranded", use.stranded_slots))
+        ),
+    )
+    return Row(values, key=run)
+
+
+def _standing(reported: Reported) -> Iterator[Row]:
+    for run, use in enumerate(reported.runs):
+        for name in members(use):
+            system = reported.kinds[name]
+            each, full = dict(use.filled.systems).get(name, 0), use.filled.fill.count(name)
+            gpus = {"size": assumed("system", name, "domain_gpus"), "domains": assumed("system", name, "domains")}
+            nameplate, heat = assumed("system", name, "nameplate_kw"), assumed("system", name, "liquid_kw")
+            kw = system.nameplate_kw.value if system.nameplate_kw else None
+            liquid = system.liquid_kw.value if system.liquid_kw else None
+            values: tuple[Cell, ...] = (
+                use.site.name,
+                use.numbers,
+                name,
+                Input(each, Accepts.COUNT, decision=True),
+                Input(full, Accepts.COUNT, decision=True),
+                formula("{each}*{count}", each * use.filled.count, count=at(RUNS, "count", run)),
+                formula("{each}*{size}*{domains}", each * system.gpus, **gpus),
+                formula("{full}*{size}*{domains}", full * system.gpus, **gpus),
+                formula(times_known("{each}", "figure"), _times(kw, each), figure=nameplate),
+                formula(times_known("{each}", "figure"), _times(liquid, each), figure=heat),
+                formula(
+                    f'IF(ISNUMBER({{heat}})*ISNUMBER({{figure}}),{{each}}*({{figure}}-{{heat}}),"{UNKNOWN}")',
+                    _times(system.air_kw, each),
+                    heat=heat,
+                    figure=nameplate,
+                ),
+                check('IF({each}<={full},"ok","more than when full")', "ok"),
+            )
+            yield Row(values, key=(run, name))
 
 
 def _known(value: Fraction | None) -> Value:
     return UNKNOWN if value is None else value
 
 
-def _times(value: Fraction | None, count: int) -> Value:
-    return UNKNOWN if value is None else value * count
+def _times(value: Value, count: int) -> Value:
+    return UNKNOWN if value is None or isinstance(value, str) else value * count
 
 
 def _added(value: Fraction | None, more: Fraction) -> Value:
