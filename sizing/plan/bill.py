@@ -48,12 +48,16 @@ class BillLine:
     rule: str
     unit_kw: Fraction | None
     unit_usd: Fraction | None
-    source: str
+    sources: tuple[str, ...]
     confidence: str
     remark: str
     contained: bool = False
     needed: int | None = None
     spare_share: Fraction | None = None
+
+    @property
+    def source(self) -> str:
+        return "; ".join(self.sources)
 
     @property
     def spares(self) -> int:
@@ -147,7 +151,7 @@ def _line(number: int | None, part: _Part, count: _Count) -> BillLine:
         rule=_joined(count.rules),
         unit_kw=part.unit_kw,
         unit_usd=part.unit_usd,
-        source=_joined(count.sources),
+        sources=_distinct(count.sources),
         confidence=min(count.confidences, key=_RISING.index),
         remark=_joined([*count.remarks, *unknowns]),
         contained=part.contained,
@@ -340,4 +344,8 @@ def _said_of(figure: Figure[Fraction]) -> tuple[str, ...]:
 
 
 def _joined(parts: Iterable[str]) -> str:
-    return "; ".join(dict.fromkeys(part for part in parts if part))
+    return "; ".join(_distinct(parts))
+
+
+def _distinct(parts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part for part in parts if part))

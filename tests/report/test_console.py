@@ -167,7 +167,7 @@ def test_a_search_that_ended_by_itself_says_what_would_help() -> None:
 
 
 def bill_line(part: str, unit_kw: Fraction | None) -> BillLine:
-    return BillLine(1, "Network", "", part, "a part", 2, "piece", "", unit_kw, None, "", "", "")
+    return BillLine(1, "Network", "", part, "a part", 2, "piece", "", unit_kw, None, (), "", "")
 
 
 def test_lines_without_known_power_are_named_and_those_without_any_are_not() -> None:

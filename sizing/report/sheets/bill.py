@@ -35,8 +35,8 @@ COLUMNS = (
     Column("Price", "USD", Style.TWO_DECIMALS, key="all_usd"),
     Column("Rule", most=26, key="rule"),
     Column("Confidence", most=11),
-    Column("Source", most=30),
-    Column("Remark", most=46),
+    Column("Source", most=36),
+    Column("Remark", most=50),
     Column("Figures", most=11, key="figures"),
     Column("In full", most=8, key="in_full"),
 )
@@ -88,7 +88,7 @@ def _row(reported: Reported, place: int, line: BillLine, known: Set[FigureKey], 
             formula(times_known(f"{{{bought}}}", "usd"), _known(line.total_usd)),
             line.rule,
             line.confidence,
-            line.source,
+            _in_brief(line) if source else line.source,
             line.remark,
             None if leads_to is None else Link("assumption", leads_to),
             None if source is None else Link("source", source),
@@ -185,6 +185,12 @@ def _source(line: BillLine, known: Set[FigureKey], plant: Sequence[RuledPods]) -
     ]
     found = next((key for key in (*own, *ruled) if key in known), None)
     return None if found is None else at(FIGURES, "source", found)
+
+
+def _in_brief(line: BillLine) -> str:
+    """The first source of a line, and how many more there are, where a link leads to all of them."""
+    first, *others = line.sources or ("",)
+    return f"{first}, and {len(others)} more" if others else first
 
 
 def _sum(lines: tuple[BillLine, ...]) -> Row:
