@@ -23,8 +23,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from sizing.units import quantities
-from sizing.units.document import MOST_PROBLEMS, Document, KeyPath
-from sizing.units.errors import BadInput, Problem, shown
+from sizing.units.document import Document, KeyPath
+from sizing.units.errors import MOST_PROBLEMS, BadInput, Problem, cut, shown
 from sizing.units.names import nearest
 from sizing.units.quantities import NotAccepted
 
@@ -208,20 +208,18 @@ def read_as(kind: type[_Model], document: Document, path: KeyPath = (), context:
         validate = kind.model_validate if _is_model(kind) else TypeAdapter(kind).validate_python
         checked: _Model = validate(value, context=context)  # type: ignore[assignment]
     except ValidationError as error:
-        problems = sorted(_problems(error, kind, document, path), key=lambda problem: problem.line or 0)
-        raise BadInput(*problems) from None
+        raise BadInput(*_problems(error, kind, document, path)) from None
     return checked
 
 
-def _problems(error: ValidationError, kind: Any, document: Document, base: KeyPath) -> Iterator[Problem]:
+def _problems(error: ValidationError, kind: Any, document: Document, base: KeyPath) -> list[Problem]:
+    """In the order of the lines; of more than `MOST_PROBLEMS` the first and how many there are."""
     # pydantic counts the items that are right, and finds too few of them where others are wrong.
     found = error.errors(include_url=False)
     wrong = {details["loc"][:depth] for details in found for depth in range(len(details["loc"]))}
     found = [details for details in found if details["type"] != "too_short" or details["loc"] not in wrong]
-    for details in found[:MOST_PROBLEMS]:
-        yield _problem(details, kind, document, base)
-    if len(found) > MOST_PROBLEMS:
-        yield document.problem(base, f"and {len(found) - MOST_PROBLEMS:,} more problems")
+    first = [_problem(details, kind, document, base) for details in found[:MOST_PROBLEMS]]
+    return cut(sorted(first, key=lambda problem: problem.line or 0), more=len(found) - len(first))
 
 
 def _problem(details: ErrorDetails, kind: Any, document: Document, base: KeyPath) -> Problem:

@@ -11,13 +11,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from sizing.catalog.border import LONGEST_NAME, Entry, read_as
+from sizing.catalog.border import LONGEST_NAME, LONGEST_TEXT, Entry, read_as
 from sizing.catalog.figures import SourceKey
 from sizing.catalog.folders import FILES, MODELS, catalogs_folder, overlay_folders
 from sizing.catalog.layers import FileOfEntries, FolderOfEntries, Layer, Merged, WithEntries, merged
 from sizing.catalog.published import published, source_keys
 from sizing.units.document import KeyPath
-from sizing.units.errors import BadInput, Problem, shown
+from sizing.units.errors import BadInput, Problem, cut, shown
 from sizing.units.names import nearest
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ SECTIONS = {
 }
 """Sections that can be listed and shown, and what one entry of each is called."""
 
-MOST_NAMED = 40  # of more names a message lists none
+MOST_NAMED = 40  # of more names, or longer ones, a message lists none
 NAME_ACCEPTED = "letters, digits, '.', '_' and '-', a letter or digit first"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -83,6 +83,7 @@ class Catalog:
         }
         self._entries: dict[tuple[str, str], Entry] = {}
         self._objects: dict[tuple[str, str], Any] = {}
+        self._known_as: dict[tuple[str, str], str | tuple[Problem, ...]] = {}
         if len(folders) > 1:
             self._check_overlays()
 
@@ -95,14 +96,19 @@ class Catalog:
         other._sections = {**self._sections, MODELS: WithEntries(self._sections[MODELS], models)}
         other._entries = {key: entry for key, entry in self._entries.items() if key[0] != MODELS}
         other._objects = {key: made for key, made in self._objects.items() if key[0] != MODELS}
+        other._known_as = {key: known for key, known in self._known_as.items() if key[0] != MODELS}
         problems = [problem for name in models for problem in other._overlay_problems(MODELS, name)]
         if problems:
-            raise BadInput(*dict.fromkeys(problems))
+            raise BadInput(*cut([*dict.fromkeys(problems)]))
         return other
 
     def names(self, section: str) -> tuple[str, ...]:
         """The names of a section, in the order of its files; models in the order of their names."""
         return self._sections[section].names()
+
+    def overlaid(self, section: str) -> tuple[str, ...]:
+        """The names of a section in which a user's folder has a part."""
+        return tuple(self._sections[section].overlaid())
 
     def gpu(self, name: str) -> "Gpu":
         """The GPU of that name."""
@@ -125,8 +131,8 @@ class Catalog:
         return cast("PodType", self._object("pods", name))
 
     def engine(self, name: str) -> "Engine":
-        """The engine profile of that name; `ideal` with the reserve of decision 2."""
-        return cast("Engine", self._object("engines", name))
+        """The engine profile of that name, or for the version in it; `ideal` with the reserve of decision 2."""
+        return cast("Engine", self._object("engines", self._profile(name)))
 
     def bill_rules(self, name: str) -> "BillRules":
         """The bill rules of that name."""
@@ -136,6 +142,8 @@ class Catalog:
         """A whole entry as plain data: figures with their units, every source as {title, address, date}."""
         if section in (MODELS, "precisions"):
             name = self._by_alias(section, name)
+        elif section == "engines":
+            name = self._profile(name)
         return {"name": name, **published(self._entry(section, name), self._source)}
 
     def model_as_written(self, name: str) -> dict[str, Any]:
@@ -184,12 +192,29 @@ class Catalog:
     def _unknown(self, section: str, name: str) -> Problem:
         known = self.names(section)
         what = f"{SECTIONS.get(section, 'source')} {shown(name)} is not known"
-        few = len(known) <= MOST_NAMED
-        accepted = ", ".join(known) if few else f"one of the {len(known)} that `sizing catalog {section}` lists"
+        named = ", ".join(known)
+        few = len(known) <= MOST_NAMED and len(named) <= LONGEST_TEXT
+        accepted = named if few else f"one of the {len(known)} that `sizing catalog {section}` lists"
         return Problem(what, accepted=accepted, nearest=nearest(name, known))
 
     def _by_alias(self, section: str, name: str) -> str:
-        """The name of an entry by its name or by one of its aliases."""
+        """The name of an entry by its name or by one of its aliases; looked up once, for many classes ask."""
+        if (section, name) not in self._known_as:
+            try:
+                self._known_as[section, name] = self._look_up(section, name)
+            except BadInput as unknown:
+                self._known_as[section, name] = unknown.problems
+        known = self._known_as[section, name]
+        if isinstance(known, tuple):
+            raise BadInput(*known)
+        return known
+
+    def _profile(self, name: str) -> str:
+        from sizing.catalog.engines import engine_named  # the only section whose names have versions
+
+        return engine_named(self, name)
+
+    def _look_up(self, section: str, name: str) -> str:
         entries = self._sections[section]
         if name in entries.names():
             return name
@@ -226,20 +251,18 @@ class Catalog:
         problems: list[Problem] = []
         for section, entries in self._sections.items():
             try:
-                names = entries.names()
+                names = entries.overlaid()
             except BadInput as error:
                 problems.extend(error.problems)
                 continue
             for name in names:
                 problems.extend(self._overlay_problems(section, name))
         if problems:
-            raise BadInput(*dict.fromkeys(problems))
+            raise BadInput(*cut([*dict.fromkeys(problems)]))
 
     def _overlay_problems(self, section: str, name: str) -> Sequence[Problem]:
         try:
             found = self._merged(section, name)
-            if not found.overlaid:
-                return ()
             if not is_name(name):
                 return (found.document.problem(found.path, "is no name of an entry", shown(name), NAME_ACCEPTED),)
             self._object(section, name)

@@ -36,6 +36,7 @@ UNITS = {
     "unit_kw": "kW",
     "rack_units": "rack units",
     "gpu_slots": "GPUs",
+    "spares": "",
     "pue": "",
     "price_usd": "USD",
     "bits": "bits",

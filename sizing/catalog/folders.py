@@ -1,5 +1,6 @@
 """Where catalogs are: the shipped folder, and the folders that a user lays over it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -43,6 +44,20 @@ def model_files(folder: Path) -> dict[str, Path]:
     """The files of models in a folder of catalogs, by the name of the model."""
     files = sorted((folder / MODELS).glob("*.yaml"))
     return {path.stem: path for path in files if not path.name.startswith(".")}
+
+
+def names_in(folder: Path, section: str) -> list[str]:
+    """What the entries of a section are called in a folder; nothing where it has none that can be read.
+
+    Names stand at the beginning of a line, so that no YAML need be parsed: this is for completion, which must be quick.
+    """
+    if section == MODELS:
+        return list(model_files(folder))
+    try:
+        text = (folder / FILES[section]).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return []
+    return re.findall(r"^([A-Za-z0-9][\w.-]*):", text, re.MULTILINE)
 
 
 def _checked(folder: Path) -> list[Problem]:

@@ -1,17 +1,21 @@
 """Entries in layers: what is shipped, and what a user's folders change of it, key by key.
 
 Mappings are merged key by key, the later layer wins. A figure (a mapping with a `value`) is replaced whole, so that no
-value keeps the source of another. A figure that a layer adds is no longer `missing`.
+value keeps the source of another. A figure that a layer adds is no longer `missing`. An entry with `replaces: true`
+stands in place of what is under it: nothing of that is kept.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sizing.catalog.folders import model_files
 from sizing.units.document import Document, KeyPath, read_document
-from sizing.units.errors import BadInput, Problem
+from sizing.units.errors import BadInput, Problem, shown
+from sizing.units.quantities import NotAccepted, parse_flag
+
+REPLACES = "replaces"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,10 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class LayeredDocument(Document):
-    """Layers merged into one value at `path`; a problem is told of the layer that its value came from."""
+    """Layers merged into one value at `path`; a problem is told of the user's layer that its value came from.
+
+    What is shipped is right by itself: where a shipped value is wrong, what a user's layer says beside it made it so.
+    """
 
     layers: tuple[Layer, ...] = ()
 
@@ -44,9 +51,10 @@ class LayeredDocument(Document):
         accepted: str | None = None,
         nearest: str | None = None,
     ) -> Problem:
-        """A fault of the value at `path`, with file and line of the last layer that has it."""
+        """A fault of the value at `path`, with file and line of the last of the user's layers that has most of it."""
         below = path[len(self.layers[0].path) :]
-        layer = max(reversed(self.layers), key=lambda layer: _depth(layer.tree, below))
+        own = [layer for layer in self.layers if not layer.shipped] or self.layers
+        layer = max(reversed(own), key=lambda layer: _depth(layer.tree, below))
         return layer.document.problem((*layer.path, *below), what, seen, accepted, nearest)
 
 
@@ -64,7 +72,12 @@ class Merged:
 
 
 def merged(layers: tuple[Layer, ...]) -> Merged:
-    """All layers of one entry as one value, the last on top."""
+    """All layers of one entry as one value, the last on top, from the last that replaces what is under it.
+
+    Raises BadInput where `replaces` is neither true nor false.
+    """
+    replacing = [place for place, layer in enumerate(layers) if _replaces(layer)]
+    layers = tuple(_without_replaces(layer) for layer in layers[max(replacing, default=0) :])
     last = layers[-1]
     overlaid = not all(layer.shipped for layer in layers)
     if len(layers) == 1:
@@ -75,6 +88,28 @@ def merged(layers: tuple[Layer, ...]) -> Merged:
     for part in reversed(last.path):
         tree = {part: tree}
     return Merged(LayeredDocument(last.document.file, tree, layers=layers), last.path, overlaid)
+
+
+def _replaces(layer: Layer) -> bool:
+    """Whether an entry stands in place of the layers under it."""
+    if not isinstance(layer.tree, dict) or REPLACES not in layer.tree:
+        return False
+    stated = layer.tree[REPLACES]
+    try:
+        return parse_flag(stated)
+    except NotAccepted as refused:
+        where = (*layer.path, REPLACES)
+        raise BadInput(layer.document.problem(where, refused.what, shown(stated), refused.accepted)) from None
+
+
+def _without_replaces(layer: Layer) -> Layer:
+    """The same entry without the key, which is none of its kind."""
+    if not isinstance(layer.tree, dict) or REPLACES not in layer.tree:
+        return layer
+    tree: Any = {key: value for key, value in layer.tree.items() if key != REPLACES}
+    for part in reversed(layer.path):
+        tree = {part: tree}
+    return replace(layer, document=replace(layer.document, tree=tree))
 
 
 def _merge(under: Any, over: Any) -> Any:
@@ -135,6 +170,12 @@ class FileOfEntries:
     def names(self) -> tuple[str, ...]:
         return tuple(self.layers())
 
+    def overlaid(self) -> tuple[str, ...]:
+        """The names of entries in which a user's folder has a part; nothing is read where it has no such file."""
+        if not any(path.exists() for path in self._paths[1:]):
+            return ()
+        return tuple(name for name, layers in self.layers().items() if not layers[-1].shipped)
+
     def of(self, name: str) -> tuple[Layer, ...]:
         """The layers of one entry; empty for an unknown name."""
         return self.layers().get(name, ())
@@ -150,6 +191,7 @@ class FolderOfEntries:
     def __init__(self, folders: tuple[Path, ...]) -> None:
         self._folders = folders
         self._paths: dict[str, list[tuple[Path, bool]]] | None = None
+        self._contents: dict[str, bytes] | None = None
 
     def _files(self) -> dict[str, list[tuple[Path, bool]]]:
         """(file, whether it is shipped) of every layer, by entry."""
@@ -164,16 +206,21 @@ class FolderOfEntries:
     def names(self) -> tuple[str, ...]:
         return tuple(sorted(self._files()))
 
+    def overlaid(self) -> tuple[str, ...]:
+        """The names of entries in which a user's folder has a part."""
+        return tuple(sorted(name for name, paths in self._files().items() if not paths[-1][1]))
+
     def of(self, name: str) -> tuple[Layer, ...]:
         """The layers of one entry; empty for an unknown name."""
         return tuple(Layer(read_document(path), (), shipped) for path, shipped in self._files().get(name, []))
 
     def mentions(self, text: str) -> Iterator[str]:
         """Entries whose files contain `text`, found without parsing them."""
-        wanted = text.encode()
-        for name, paths in sorted(self._files().items()):
-            if any(wanted in path.read_bytes() for path, _ in paths):
-                yield name
+        if self._contents is None:
+            files = sorted(self._files().items())
+            self._contents = {name: b"\n".join(path.read_bytes() for path, _ in paths) for name, paths in files}
+        wanted = text.encode(errors="surrogatepass")
+        yield from (name for name, content in self._contents.items() if wanted in content)
 
 
 class WithEntries:
@@ -184,6 +231,9 @@ class WithEntries:
 
     def names(self) -> tuple[str, ...]:
         return tuple(sorted({*self._section.names(), *self._entries}))
+
+    def overlaid(self) -> tuple[str, ...]:
+        return tuple(self._entries)
 
     def of(self, name: str) -> tuple[Layer, ...]:
         """The layers of one entry; empty for an unknown name."""

@@ -5,9 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from sizing.catalog.border import Name, PositiveDecimal, Text
+from sizing.catalog.border import Name, PositiveCount, PositiveDecimal, Text
 from sizing.catalog.figures import (
-    CountFigure,
     DecimalFigure,
     FigureEntry,
     Missing,
@@ -20,6 +19,8 @@ from sizing.facility.bill_rules import BillRules
 from sizing.facility.pod import PodType
 from sizing.units.quantities import NotAccepted
 
+MOST_SLOTS = 4096  # of one Pod; its fills are enumerated
+
 
 def _at_least_one(value: Fraction) -> Fraction:
     if value < 1:
@@ -27,11 +28,17 @@ def _at_least_one(value: Fraction) -> Fraction:
     return value
 
 
+def _at_most_slots(value: int) -> int:
+    if value > MOST_SLOTS:
+        raise NotAccepted("is absurdly large", f"at most {MOST_SLOTS:,}")
+    return value
+
+
 class PodEntry(WithMissing):
     """One type of Pod."""
 
     title: Text
-    gpu_slots: CountFigure
+    gpu_slots: FigureEntry[Annotated[PositiveCount, AfterValidator(_at_most_slots)]]
     power_kw: PositiveFigure
     cooling: Literal["direct-to-chip liquid", "liquid and air", "air"]
     pue: FigureEntry[Annotated[PositiveDecimal, AfterValidator(_at_least_one)]] | None = None

@@ -1,6 +1,7 @@
 """An entry as plain data for reports and JSON: numbers as numbers, each figure with its unit, sources written out."""
 
 from collections.abc import Callable
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -35,6 +36,8 @@ def _plain(key: str, value: Any, resolve: Resolve) -> Any:
             return [_plain(key, part, resolve) for part in value]
         case bool():
             return value
+        case Enum():
+            return value.value
         case Fraction() | int():
             return number(value)
     return value

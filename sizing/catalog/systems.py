@@ -58,7 +58,8 @@ class SystemEntry(WithMissing):
         if liquid is not None and nameplate is not None:
             if liquid.value > nameplate.value:
                 raise NotAccepted(
-                    f"{float(liquid.value):g} kW to liquid are more than the nameplate", "at most nameplate_kw"
+                    f"{float(liquid.value):g} kW to liquid are more than the nameplate, {float(nameplate.value):g} kW",
+                    "at most nameplate_kw",
                 )
             mainly = "air" if 2 * liquid.value < nameplate.value else "liquid"
             if info.data.get("cooling", mainly) != mainly:

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sizing.cli.completion import entries_of_named_section
+from sizing.cli.completion import folders as complete_folders
+
 if TYPE_CHECKING:  # pydantic and YAML come in only when a catalog is opened
     from sizing.catalog.catalog import Catalog
 
@@ -14,12 +17,14 @@ SCHEMA = "sizing.catalog/1"
 
 @click.command()
 @click.argument("section", type=click.Choice(SECTIONS), metavar="|".join(SECTIONS))
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=entries_of_named_section)
 @click.option(
     "--catalog",
     "folders",
     metavar="DIR",
     multiple=True,
+    is_eager=True,  # read before names, so that completion knows them
+    shell_complete=complete_folders,
     help="Entries that add to the shipped ones, or change them by name. May be repeated.",
 )
 @click.option("--json", "json_target", metavar="-", type=click.Choice(["-"]), help="Print one JSON document.")

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from sizing.cli.completion import folders
+
 WRONG = 5
 
 
@@ -11,12 +13,13 @@ WRONG = 5
 @click.argument("plan", metavar="PLAN.json", type=click.Path(path_type=Path))
 @click.option(
     "--catalog",
-    "folders",
+    "overlays",
     multiple=True,
     metavar="DIR",
+    shell_complete=folders,
     help="Entries that add to the shipped ones, or change them by name. May be repeated.",
 )
-def verify(plan: Path, folders: tuple[str, ...]) -> int:
+def verify(plan: Path, overlays: tuple[str, ...]) -> int:
     """Check a plan of `solve --json`, figure by figure.
 
     Reads the request in it again, with the catalog at hand, works every figure out anew, checks every limit, and says
@@ -28,6 +31,6 @@ def verify(plan: Path, folders: tuple[str, ...]) -> int:
     from sizing.plan.verify import verify_file
     from sizing.report.verify import verdict_report
 
-    verdict = verify_file(plan, Catalog([Path(folder) for folder in folders]))
+    verdict = verify_file(plan, Catalog([Path(folder) for folder in overlays]))
     click.echo(verdict_report(verdict, str(plan)), nl=False)
     return WRONG if verdict.findings else 0

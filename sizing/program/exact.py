@@ -310,9 +310,12 @@ class ExactSearch:
         return minimised
 
     def _serve_all(self) -> bool:
-        """Patterns with which the linear relaxation serves everybody; False where no patterns do."""
+        """Patterns with which the linear relaxation serves everybody; False where no patterns do.
+
+        The bound says so: the duals that give the best one may be those of a round that still left somebody short.
+        """
         converged = self._generate(None)
-        return converged is not None and converged.duals.objective <= TOLERANCE * max(1, sum(self._demands.values()))
+        return converged is not None and converged.bound <= TOLERANCE * max(1, sum(self._demands.values()))
 
     def _generate(self, stage: Stage | None) -> Converged | None:
         """Column generation on one stage's objective, or to serve everybody.

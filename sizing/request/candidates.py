@@ -123,6 +123,8 @@ def _assumptions(systems: Sequence[System], sites: Sequence[Site], policy: Polic
     for system in systems:
         if system.status is not Status.ON_SALE and policy.systems is not None and system.name in policy.systems:
             yield f"{system.name} is {system.status}; it is a candidate because policy.systems names it."
+    for name in sorted(set(policy.supply).difference(system.name for system in systems)):
+        yield f"policy.supply says how many {name} there are, which is no candidate: that limits nothing."
     seen: set[str] = set()
     for site in sites:
         for sentence in _site_assumptions(systems, site, policy):

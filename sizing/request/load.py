@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sizing.catalog.border import Entry, read_as
+from sizing.catalog.engines import measurements
 from sizing.facility.prices import Energy, Prices
 from sizing.facility.site import Site
 from sizing.request.candidates import choose_candidates
 from sizing.request.canonical import document_of, entries_of, sha256_of, workload_of
-from sizing.request.consistency import contradictions
-from sizing.request.models import with_models
+from sizing.request.consistency import contradictions, unbuildable
+from sizing.request.models import notes_of_models, with_models
 from sizing.request.request import Policy, Request, ServiceClass, demand
 from sizing.request.schema import (
     DEFAULT_ENGINE,
+    MOST_ITEMS,
     MOST_SEQUENCES,
     ClassEntry,
     PolicyEntry,
@@ -23,7 +25,7 @@ from sizing.request.schema import (
     Workload,
 )
 from sizing.units.document import Document, read_document
-from sizing.units.errors import BadInput, Problem, shown
+from sizing.units.errors import BadInput, Problem, cut, shown
 
 if TYPE_CHECKING:
     from sizing.catalog.catalog import Catalog
@@ -50,6 +52,7 @@ def workload_from(
     Raises BadInput with all its problems.
     """
     document = workload if isinstance(workload, Document) else Document("", workload)
+    _refuse_too_many(document)
     problems = [*_contradictions(document)]
     entry = stages = None
     brought = with_models(document, catalog, folder)
@@ -86,6 +89,18 @@ class _Override(Entry):
 
 def _stages(objective: Sequence[str]) -> tuple[str, ...]:
     return read_as(_Override, Document("", {"objective": list(objective)})).objective
+
+
+def _refuse_too_many(document: Document) -> None:
+    """Raise BadInput for more classes or sites than are read at all: what each of them says is not looked at."""
+    tree = document.tree if isinstance(document.tree, Mapping) else {}
+    problems = [
+        document.problem((key,), "has too many items", f"a list of {len(items):,}", f"at most {MOST_ITEMS:,}")
+        for key, items in ((key, tree.get(key)) for key in ("classes", "sites"))
+        if isinstance(items, list | tuple) and len(items) > MOST_ITEMS
+    ]
+    if problems:
+        raise BadInput(*problems)
 
 
 def _contradictions(document: Document) -> list[Problem]:
@@ -127,7 +142,7 @@ def _duplicates(document: Document, key: str) -> list[Problem]:
             )
         else:
             first[name] = index
-    return problems
+    return cut(problems)
 
 
 def _resolve(
@@ -154,6 +169,9 @@ def _resolve(
     if problems:
         raise BadInput(*sorted(problems, key=lambda problem: problem.line or 0))
     candidates = choose_candidates(systems, sites, policy, missing)
+    problems = [*unbuildable(document, stated, candidates.systems, policy)]
+    if problems:
+        raise BadInput(*problems)
     used = {service.model.name for service in classes}
     models = {name: catalog.model_as_written(name) for name in own if name in used}
     form = document_of(entry.name, classes, sites, policy, models)
@@ -165,12 +183,16 @@ def _resolve(
         policy=policy,
         candidates=candidates.systems,
         rejected=candidates.rejected,
-        assumptions=candidates.assumptions,
+        assumptions=(
+            *candidates.assumptions,
+            *notes_of_models(service.model for service in classes if service.model.name in own),
+        ),
         document=form,
         entries=entries,
         catalog_sha256=sha256_of(entries),
         input_sha256=sha256_of(form),
         kv_precisions=tuple(catalog.kv_precision(name) for name in catalog.names("precisions")),
+        measurements=measurements(catalog),
     )
 
 

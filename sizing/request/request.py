@@ -12,6 +12,7 @@ from sizing.facility.prices import Prices
 from sizing.facility.site import Site
 from sizing.facility.system import System
 from sizing.pool.engines.ideal import IdealEngine
+from sizing.pool.engines.measured import Measurement
 from sizing.pool.engines.profile import Engine
 from sizing.pool.gpu import HbmBasis
 from sizing.pool.precision import KvPrecision
@@ -91,7 +92,8 @@ class Request:
 
     `document` is the canonical form that is hashed: every default written out, no path, classes sorted by name.
     `entries` are the catalog entries in use, in full, by section and name. `kv_precisions` are all of the catalog, in
-    its order: what classes could accept beside those that they do.
+    its order: what classes could accept beside those that they do. `measurements` are what the user's folders hold of
+    engine logs, of every profile.
     """
 
     name: str
@@ -106,3 +108,4 @@ class Request:
     catalog_sha256: str
     input_sha256: str
     kv_precisions: tuple[KvPrecision, ...] = ()
+    measurements: tuple[Measurement, ...] = ()

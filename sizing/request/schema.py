@@ -25,6 +25,7 @@ from sizing.catalog.border import (
     PowerKw,
     Share,
 )
+from sizing.catalog.engines import engine_named
 from sizing.facility.loads import PowerBasis
 from sizing.facility.prices import Price
 from sizing.pool.gpu import HbmBasis
@@ -32,7 +33,7 @@ from sizing.request.objective import PATTERN, parse_aim
 from sizing.sequence.weights import FORMATS
 from sizing.units.errors import BadInput
 from sizing.units.names import nearest
-from sizing.units.quantities import NotAccepted
+from sizing.units.quantities import NotAccepted, below_all
 
 if TYPE_CHECKING:
     from sizing.catalog.catalog import Catalog
@@ -52,7 +53,7 @@ MOST_USD = 10**12
 MOST_TARIFF = 10**6
 MOST_YEARS = 100
 MOST_PUE = 10
-MOST_ITEMS = 1000
+MOST_ITEMS = 20_000
 
 
 def _at_most(limit: int, written: str) -> AfterValidator:
@@ -64,12 +65,6 @@ def _at_most(limit: int, written: str) -> AfterValidator:
         return value
 
     return AfterValidator(check)
-
-
-def _below_all(share: Fraction) -> Fraction:
-    if share >= 1:
-        raise NotAccepted("leaves no memory", "less than 100 %")
-    return share
 
 
 def _at_least_one(value: Fraction) -> Fraction:
@@ -109,10 +104,8 @@ def _model(catalog: "Catalog", name: str) -> str:
 
 
 def _engine(catalog: "Catalog", name: str) -> str:
-    known = catalog.names("engines")
-    if name not in known:
-        raise NotAccepted("unknown engine", ", ".join(known), nearest(name, known))
-    return name
+    """The profile, also by a version that it is for."""
+    return engine_named(catalog, name)
 
 
 def _one_of(what: str, known: Iterable[str]) -> AfterValidator:
@@ -257,7 +250,7 @@ class PricesEntry(Entry):
 class PolicyEntry(Entry):
     """How to plan."""
 
-    reserve: Annotated[Share, AfterValidator(_below_all)] = Field(
+    reserve: Annotated[Share, AfterValidator(below_all)] = Field(
         default=Fraction(1, 10), description="Share of HBM kept free of weights and cache. Default: 10 %."
     )
     headroom: Annotated[Share, _at_most(MOST_HEADROOM, f"{MOST_HEADROOM * 100:,} %")] = Field(

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from sizing.units.errors import BadInput, Problem, shown
+from sizing.units.errors import MOST_PROBLEMS, BadInput, Problem, shown
 from sizing.units.names import nearest
 
 KeyPath = tuple[str | int, ...]
@@ -20,7 +20,6 @@ KeyPath = tuple[str | int, ...]
 LARGEST_FILE_BYTES = 4 * 2**20
 MOST_VALUES = 200_000  # counted with every alias written out, which is what stops aliases that explode
 DEEPEST_NESTING = 64
-MOST_PROBLEMS = 100
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})  # YAML 1.2, core schema
 # Not printable in YAML 1.2, or (NEL, U+2028, U+2029) a line break to a YAML 1.1 parser and none to a YAML 1.2 one.

@@ -1,9 +1,11 @@
 """Errors that a user can act on: what, where, the value seen, what would be accepted, the nearest name."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 LONGEST_SHOWN = 60
+MOST_PROBLEMS = 100  # of one value, one entry, one folder
 
 
 def shown(value: Any) -> str:
@@ -49,6 +51,14 @@ class Problem:
         if self.nearest is not None:
             details.append(f"did you mean {self.nearest!r}?")
         return lead + (f" ({'; '.join(details)})" if details else "")
+
+
+def cut(problems: Sequence[Problem], more: int = 0) -> list[Problem]:
+    """The first `MOST_PROBLEMS`, and behind them how many there are beside: of those given, and `more`."""
+    told, rest = list(problems[:MOST_PROBLEMS]), len(problems[MOST_PROBLEMS:]) + more
+    if rest:
+        told.append(Problem(f"and {rest:,} more problems", file=told[-1].file, line=told[-1].line))
+    return told
 
 
 class SizingError(Exception):

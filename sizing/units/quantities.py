@@ -115,6 +115,13 @@ def parse_share(value: Any) -> Fraction:
     return amount
 
 
+def below_all(share: Fraction) -> Fraction:
+    """A share that is kept free, as it is; refused where nothing would be left."""
+    if share >= 1:
+        raise NotAccepted("leaves no memory", "less than 100 %")
+    return share
+
+
 def parse_power_kw(value: Any) -> Fraction:
     """A power in kW: `5 MW` is 5000, `10.2 kW` is 51/5. A number without a unit is refused."""
     return _with_unit(value, _KW_OF_UNIT, ("kW", "MW"), "power", POWER_ACCEPTED)

@@ -22,8 +22,8 @@ from sizing.catalog.border import (
     Tokens,
     read_as,
 )
-from sizing.units.document import MOST_PROBLEMS, Document, parse_document
-from sizing.units.errors import BadInput, Problem
+from sizing.units.document import Document, parse_document
+from sizing.units.errors import MOST_PROBLEMS, BadInput, Problem
 from sizing.units.quantities import NotAccepted
 
 Value = TypeVar("Value")

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from sizing.catalog import layers
 from sizing.catalog.catalog import Catalog
 from sizing.pool.budget import pool_budget
 from sizing.pool.layout import layout_for
+from sizing.request.load import load_workload
 from sizing.sequence.weights import FORMATS, weight_bytes
-from sizing.units.errors import BadInput, Problem
+from sizing.units.document import read_document
+from sizing.units.errors import MOST_PROBLEMS, BadInput, Problem
 
 FIGURE = "sources: [quotation], date: 2026-12-01, confidence: high"
 SOURCES = "quotation: {title: A quotation, address: mail, date: 2026-12-01}\n"
@@ -185,13 +188,13 @@ hgx-b200-8:
     assert (pod.line, pod.path) == (2, "podos-1mw.gpu_slots.confidence")
 
 
-def test_a_mistake_of_the_shipped_part_names_the_shipped_file(tmp_path: Path) -> None:
+def test_what_contradicts_a_shipped_figure_is_told_of_the_users_entry(tmp_path: Path) -> None:
     """A lower nameplate leaves the shipped heat split larger than the whole."""
-    mine = folder(tmp_path / "mine", systems=f"gb200-nvl72:\n  nameplate_kw: {{value: 100, {FIGURE}}}\n")
+    text = f"# ours\ngb200-nvl72:\n  nameplate_kw: {{value: 100, {FIGURE}}}\n"
+    mine = folder(tmp_path / "mine", systems=text)
     (problem,) = problems(mine)
-    assert problem.what == "115 kW to liquid are more than the nameplate"
-    assert str(problem.file).endswith("systems.yaml")
-    assert not str(problem.file).startswith(str(tmp_path))
+    assert problem.what == "115 kW to liquid are more than the nameplate, 100 kW"
+    assert (problem.file, problem.line, problem.path) == (str(mine / "systems.yaml"), 2, "gb200-nvl72.liquid_kw")
 
 
 @pytest.mark.parametrize(
@@ -286,3 +289,67 @@ def test_an_overlaid_gpu_changes_budget_and_reserve(tmp_path: Path) -> None:
     budget = pool_budget(hbm, Fraction(1, 10), weights, layout_for(model, tp=8))
     assert budget.reserve_bytes == 120 * 10**9
     assert budget.kv_bytes == 1_080 * 10**9 - 2 * model.parameters
+
+
+def test_an_absurd_pod_is_told_with_its_line(tmp_path: Path) -> None:
+    mine = folder(tmp_path / "mine", pods=f"podos-1mw:\n  gpu_slots: {{value: 1000000, {FIGURE}}}\n")
+    (problem,) = problems(mine)
+    assert (problem.file, problem.line) == (str(mine / "pods.yaml"), 2)
+    assert (problem.path, problem.what) == ("podos-1mw.gpu_slots.value", "is absurdly large")
+
+
+def test_a_pod_that_its_bill_rules_cannot_build_is_told_with_the_site(tmp_path: Path) -> None:
+    """4,096 ports are more than two tiers of 64-port switches reach, which only a full Pod needs."""
+    pod = f"podos-1mw:\n  gpu_slots: {{value: 4096, {FIGURE}}}\n  power_kw: {{value: 100000, {FIGURE}}}\n"
+    catalog = Catalog([folder(tmp_path / "mine", pods=pod)])
+    workload = tmp_path / "workload.yaml"
+    workload.write_text(
+        "name: x\nclasses: [{name: a, model: llama-3.1-8b, context: 4k, concurrency: 1}]\n"
+        "site:\n  pod: podos-1mw\npolicy: {systems: hgx-h200-8}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(BadInput) as caught:
+        load_workload(workload, catalog)
+    (problem,) = caught.value.problems
+    assert (problem.file, problem.line, problem.path) == (str(workload), 4, "site.pod")
+    assert problem.what.startswith("a Pod podos-1mw full of hgx-h200-8 cannot be built by the bill rules podos-1mw")
+
+
+def test_of_very_many_problems_the_first_are_told(tmp_path: Path) -> None:
+    told = problems(folder(tmp_path / "mine", kv_precisions="".join(f"key{number}: 1\n" for number in range(5_000))))
+    assert len(told) == MOST_PROBLEMS + 1
+    assert told[-1].what == f"and {5_000 - MOST_PROBLEMS:,} more problems"
+
+
+def test_only_files_of_entries_that_are_laid_over_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = folder(tmp_path / "mine", models_small=MODEL)
+    read: list[str] = []
+    monkeypatch.setattr(layers, "read_document", lambda path: read.append(path.name) or read_document(path))
+    Catalog([mine])
+    assert set(read) == {"small.yaml", "sources.yaml"}
+
+
+def test_an_entry_that_replaces_keeps_nothing_of_what_is_under_it(tmp_path: Path) -> None:
+    whole = folder(tmp_path / "a", systems=f"hgx-h200-8:\n  replaces: true\n{indented(SYSTEM)}")
+    path = whole / "models" / "qwen3-8b.yaml"
+    path.parent.mkdir()
+    path.write_text("replaces: false\n" + MODEL, encoding="utf-8")
+    assert Catalog([whole]).model("qwen3-8b").nominal_parameters == Catalog().model("qwen3-8b").nominal_parameters
+    path.write_text("replaces: true\n" + MODEL, encoding="utf-8")
+    found = Catalog([whole])
+    assert found.model("qwen3-8b").nominal_parameters is None
+    assert found.model("qwen3-8b").aliases == ("our/Small-1B",)
+    with pytest.raises(BadInput, match="is not known"):
+        found.model("Qwen/Qwen3-8B")
+    assert found.system("hgx-h200-8").title == "Our server"
+    assert found.system("hgx-h200-8").liquid_kw is None
+    assert "replaces" not in found.entry("systems", "hgx-h200-8")
+    above = folder(tmp_path / "b", systems=f"hgx-h200-8:\n  nameplate_kw: {{value: 11, {FIGURE}}}\n")
+    changed = Catalog([whole, above]).system("hgx-h200-8")
+    assert changed.nameplate_kw is not None
+    assert (changed.title, changed.nameplate_kw.value) == ("Our server", 11)
+
+
+def test_to_replace_is_a_flag(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"systems.yaml:2: ours.replaces: is neither true nor false \(seen: 'yes'"):
+        Catalog([folder(tmp_path, systems=f"ours:\n  replaces: yes\n{indented(SYSTEM)}")])

@@ -13,7 +13,7 @@ from sizing.cli.main import COMMANDS, LazyCommand, commands, run
 from sizing.units.errors import BadInput, CheckFailed, Problem
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-CALL = "from sizing.cli.main import main; main()"
+CALL = "from sizing.cli.start import main; main()"
 
 
 def process(*arguments: str, code: str = CALL, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -90,7 +90,7 @@ def test_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -
     assert run(["catalogue"]) == 2
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.startswith("no such command (seen: 'catalogue'; accepted: solve, kv, catalog")
+    assert told.err.startswith(f"no such command (seen: 'catalogue'; accepted: {', '.join(COMMANDS)};")
     assert "did you mean 'catalog'?" in told.err
 
 
@@ -201,6 +201,94 @@ def test_a_full_disk_is_one_clean_line() -> None:
     assert done.returncode == 1
     assert done.stderr.decode().count("\n") == 1
     assert done.stderr == b"the output cannot be written: no space is left\n"
+
+
+@pytest.mark.parametrize("descriptor", [0, 1, 2])
+def test_a_closed_stream_is_one_that_leads_nowhere(descriptor: int, tmp_path: Path) -> None:
+    """A file that is opened later must not get the number of the stream, nor what is printed to it."""
+    code = (
+        f"import os; os.close({descriptor})\n"
+        "import sys; sys.stdin, sys.stdout, sys.stderr = (\n"
+        f"    None if number == {descriptor} else stream\n"
+        "    for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr))\n"
+        ")\n"
+        "import click\nfrom sizing.cli import main as frame\n"
+        "def act():\n"
+        f"    with open({str(tmp_path / 'file')!r}, 'w') as file:\n"
+        "        assert file.fileno() > 2\n"
+        "        os.write(1, b'from C ')\n"
+        "        click.echo('done')\n        click.echo('said', err=True)\n"
+        "frame.act = click.command()(act)\n"
+        "frame.COMMANDS['act'] = frame.LazyCommand('sizing.cli.main', 'act', 'Act.')\n"
+        "raise SystemExit(frame.run(['act']))"
+    )
+    done = process(code=code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (b"" if descriptor == 1 else b"from C done\n")
+    assert done.stderr == (b"" if descriptor == 2 else b"said\n")
+    assert (tmp_path / "file").read_bytes() == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="opens standard output for reading")
+def test_output_that_cannot_be_written_is_one_clean_line() -> None:
+    with Path(os.devnull).open("rb") as reading:
+        done = subprocess.run(
+            [sys.executable, "-c", CALL, "--help"],
+            stdout=reading,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, b"the output cannot be written: it is not open for writing\n")
+
+
+@pytest.mark.parametrize("section", ["models", "systems"])
+def test_a_list_whose_reader_leaves_early_is_quiet(section: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", CALL, "catalog", section, "--json", "-"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as writer:
+        assert writer.stdout is not None
+        assert writer.stderr is not None
+        assert writer.stdout.readline() == b"{\n"
+        writer.stdout.close()
+        told = writer.stderr.read()
+        assert (writer.wait(timeout=60), told) == (0, b"")
+
+
+def test_ctrl_c_while_the_frame_is_imported_is_no_traceback() -> None:
+    code = (
+        "import sys, signal, os\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'click':\n"
+        "            signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from sizing.cli.start import main\nmain()"
+    )
+    done = process("--help", code=code)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        (["solve", "w.yaml", "--json", ""], ["--json"]),
+        (["solve", "w.yaml", "--out=", "--catalog", ""], ["--catalog", "--out"]),
+        (["kv", ""], ["an argument"]),
+        (["verify", "", "--catalog", ""], ["an argument", "--catalog"]),
+        (["catalog", "models", ""], ["an argument"]),
+    ],
+)
+def test_an_empty_argument_is_refused(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], where: list[str]
+) -> None:
+    assert run(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines() == [f"{each}: is empty (accepted: a value)" for each in where]
 
 
 def test_the_shell_completes_commands() -> None:

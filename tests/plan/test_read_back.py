@@ -44,6 +44,9 @@ class FakeCatalog:
     def names(self, section: str) -> tuple[str, ...]:
         return tuple(self.sections[section])
 
+    def overlaid(self, section: str) -> tuple[str, ...]:
+        return ()
+
     def system(self, name: str) -> Any:
         return self._find("systems", name)
 

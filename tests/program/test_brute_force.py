@@ -278,3 +278,31 @@ def test_two_kinds_that_no_kind_alone_can_replace_are_searched_as_a_pair(monkeyp
     assert [stage.bound for stage in found.stages][1] == 2
     assert {system for (_, system), count in found.choice.systems.items() if count} == {"large", "small"}
     assert request.policy.objective == instance.objective
+
+
+def test_patterns_that_serve_everybody_are_found_behind_a_bound_that_no_longer_grows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Serving everybody, the bound is 0 from the second round on, while the patterns for it come in the third."""
+    monkeypatch.setattr(patterns, "MOST_LISTED", -1)
+    bf16, fp8, both = ("bf16",), ("fp8",), ("bf16", "fp8")
+    instance = Instance(
+        systems=(SystemCase("system-0", 1, 2, 2, 23, 0, "new"),),
+        models=(ModelCase("model-0", 9, 5_827, 6), ModelCase("model-1", 72, 7_525, 0)),
+        classes=(
+            ClassCase("class-0", "model-1", 11_520, 1, fp8, bf16),
+            ClassCase("class-1", "model-1", 11_703, 1, bf16, bf16),
+            ClassCase("class-2", "model-1", 17_555, 1, both, both),
+            ClassCase("class-3", "model-0", 54_016, 1, both, ("fp8", "bf16")),
+            ClassCase("class-4", "model-1", 17_555, 2, bf16, bf16),
+            ClassCase("class-5", "model-1", 2_700, 2, bf16, ("fp8", "bf16")),
+            ClassCase("class-6", "model-1", 10_081, 1, fp8, bf16),
+        ),
+        sites=(SiteCase("north", slots=9, pod_power=113, pods=2),),
+        reserve=(0, 1),
+        spare=1,
+        supply=(("system-0", 3),),
+    )
+    best = best_values(instance)
+    assert best == (1, 1, 69, 6, 2)
+    holds(instance, best)

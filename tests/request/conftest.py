@@ -101,6 +101,9 @@ class FakeCatalog:
             "engines": {"ideal": IdealEngine(Fraction(1, 10)), "vllm": IdealEngine(Fraction(1, 5))},
         }
 
+    def overlaid(self, section: str) -> tuple[str, ...]:
+        return ()
+
     def names(self, section: str) -> tuple[str, ...]:
         return tuple(self.sections[section])
 

@@ -125,3 +125,10 @@ def test_what_is_unknown_of_a_pod_is_said(fake_catalog: Any, workload: dict[str,
     assert plan_for(fake_catalog, workload, site={"pod": "both-pod"}).assumptions == (
         "The PUE of a Pod both-pod is unknown: its 1 MW counts in full for IT.",
     )
+
+
+def test_a_supply_of_what_is_no_candidate_is_told(fake_catalog: Any, workload: dict[str, Any]) -> None:
+    policy = {"systems": ["liquid-8"], "supply": {"rack-72": 3, "liquid-8": 2}}
+    request = plan_for(fake_catalog, workload, policy=policy)
+    (sentence,) = [sentence for sentence in request.assumptions if "supply" in sentence]
+    assert sentence == "policy.supply says how many rack-72 there are, which is no candidate: that limits nothing."

@@ -152,7 +152,7 @@ SITE = "name: a\nclasses: [{name: c, model: dense-7b, context: 4096, concurrency
         (POLICY + "objective: [cost]}", "policy.prices.pods.podos-1mw", "stage cost needs the price", "0 USD", None),
         (POLICY + "objective: [pods, pods]}", "policy.objective", "twice", "once", None),
         (POLICY + "objective: [podds]}", "policy.objective[0]", "unknown stage", "pods", "pods"),
-        (POLICY + "engine: vlm}", "policy.engine", "unknown engine", "ideal, vllm", "vllm"),
+        (POLICY + "engine: vlm}", "policy.engine", "engine 'vlm' is not known", "ideal, vllm", "vllm"),
         (POLICY + "prices: {air-8: 5}}", "policy.prices.air-8", "unknown key", "systems, pods, energy", None),
         (POLICY + "hbm: labels}", "policy.hbm", "not one of", "label, driver", "label"),
         (POLICY + "mixed_pods: yes}", "policy.mixed_pods", "neither true nor false", "true", None),

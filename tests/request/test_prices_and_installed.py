@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sizing.catalog.catalog import Catalog
 from sizing.facility.prices import Energy, Price, Prices
 from sizing.request.load import request_from_document, workload_from
 from sizing.request.request import Request
@@ -233,3 +234,13 @@ def test_problems_of_several_sites_stand_where_they_are_written(fake_catalog: An
         (4, "sites[0].installed.systems.no-power-8"),
         (5, "sites[1].installed.pods"),
     ]
+
+
+def test_a_pod_whose_balance_of_plant_has_no_room_cannot_be_there() -> None:
+    text = (
+        "name: a\nclasses: [{name: c, model: llama-3.1-8b, context: 4096, concurrency: 1}]\n"
+        "sites:\n- {name: north, pod_air_heat: 0 kW, installed: {pods: 2}}\n- {name: south, installed: {pods: 2}}\n"
+    )
+    (problem,) = problems(Catalog(), text)
+    assert (problem.line, problem.path) == (4, "sites[0].installed.pods")
+    assert problem.what.startswith("no Pod podos-1mw can stand there, even empty: its balance of plant takes 2.1 kW")
