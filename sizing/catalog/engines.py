@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sizing.catalog.border import Entry, Flag, Name, PositiveCount, Text
-from sizing.catalog.figures import BytesFigure, CountFigure, PositiveFigure, ShareFigure
+from sizing.catalog.border import Entry, Flag, Name, Names, PositiveCount, Share, Text
+from sizing.catalog.figures import BytesFigure, CountFigure, PositiveFigure, ShareFigure, Sources
+from sizing.catalog.gpus import Generation
 from sizing.pool.budget import RESERVE
 from sizing.pool.engines.ideal import IdealEngine
 from sizing.pool.engines.measured import MeasuredEngine, Measurement
 from sizing.pool.engines.profile import Engine
 from sizing.pool.engines.sglang import Captures, SglangEngine
+from sizing.pool.engines.supports import Supports
 from sizing.pool.engines.tensorrt_llm import TensorRtEngine
 from sizing.pool.engines.vllm import Batch, VllmEngine
+from sizing.sequence.weights import FORMATS
+from sizing.units.errors import BadInput, Problem, shown
+from sizing.units.names import nearest
 from sizing.units.quantities import NotAccepted, parse_memory_bytes
 
 if TYPE_CHECKING:
@@ -69,16 +74,48 @@ def _gpus_key(text: str) -> str:
     return text
 
 
+def _format(text: str) -> str:
+    if text not in FORMATS:
+        raise NotAccepted("is no format of weights", ", ".join(FORMATS), nearest(text, FORMATS))
+    return text
+
+
 FromMemory = Annotated[Name, AfterValidator(_memory_key)]
 FromGpus = Annotated[Name, AfterValidator(_gpus_key)]
 
 
 class MeasuredEntry(Entry):
-    """What a log showed of one model: memory of one GPU beside the cache and the weights as they are predicted."""
+    """What logs showed of one model on one kind of replica: memory of one GPU beside the cache and the weights as they
+    are predicted, and what the start was given, where it was given anything. `logs` are the names of their files."""
 
     model: Name
+    gpu: Name
     gpus: PositiveCount
+    tp: PositiveCount
+    dcp: PositiveCount = 1
+    weights: Annotated[Name, AfterValidator(_format)]
+    kv_precision: Name
+    share: Share | None = None
+    batched_tokens: PositiveCount | None = None
+    sequences: PositiveCount | None = None
+    longest: PositiveCount | None = None
+    eager: Flag = False
+    logs: Names
     outside_memory: BytesFigure
+
+    @property
+    def replica(self) -> tuple[object, ...]:
+        """What decides where it holds."""
+        return self.model, self.gpu, self.gpus, self.tp, self.dcp, self.weights, self.kv_precision
+
+
+class SupportsEntry(Entry):
+    """What an engine runs on, each with its sources. `vendors` and `kv_precisions` are all that it has, nothing where
+    that is not known; `weights_unsupported` are GPU generations on which it does not run a format of weights."""
+
+    vendors: dict[Name, Sources] = Field(default_factory=dict)
+    kv_precisions: dict[Name, Sources] = Field(default_factory=dict)
+    weights_unsupported: dict[Name, dict[Generation, Sources]] = Field(default_factory=dict)
 
 
 class EngineEntry(Entry):
@@ -99,7 +136,17 @@ class ProfileEntry(EngineEntry):
 
     versions: Versions
     hidden_memory: BytesFigure
+    supports: SupportsEntry = SupportsEntry()
     measured: dict[Name, MeasuredEntry] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _measures_a_replica_once(self) -> "ProfileEntry":
+        first: dict[tuple[object, ...], str] = {}
+        for name, one in self.measured.items():
+            other = first.setdefault(one.replica, name)
+            if other != name:
+                raise NotAccepted(f"measured.{other} and measured.{name} are of the same replica", "one of the two")
+        return self
 
 
 class VllmEntry(ProfileEntry):
@@ -198,8 +245,35 @@ def build(name: str, entry: EngineEntry) -> Engine:
     assert isinstance(entry, ProfileEntry)
     if not entry.measured:
         return engine
-    measured = (Measurement(one.model, one.gpus, one.outside_memory.value) for one in entry.measured.values())
-    return MeasuredEngine(engine, tuple(measured))
+    return MeasuredEngine(engine, tuple(_measurement(name, one) for one in entry.measured.values()))
+
+
+def _measurement(profile: str, entry: MeasuredEntry) -> Measurement:
+    return Measurement(
+        profile=profile,
+        seen_in=entry.logs,
+        model=entry.model,
+        gpu=entry.gpu,
+        gpus=entry.gpus,
+        tp=entry.tp,
+        dcp=entry.dcp,
+        weights=entry.weights,
+        kv_precision=entry.kv_precision,
+        outside_bytes=entry.outside_memory.value,
+        utilisation=entry.share,
+        batched_tokens=entry.batched_tokens,
+        sequences=entry.sequences,
+        longest=entry.longest,
+        eager=entry.eager,
+    )
+
+
+def _supports(entry: SupportsEntry) -> Supports:
+    return Supports(
+        vendors=frozenset(entry.vendors) or None,
+        kv_precisions=frozenset(entry.kv_precisions) or None,
+        weights_unsupported={name: frozenset(found) for name, found in entry.weights_unsupported.items()},
+    )
 
 
 def _vllm(name: str, entry: VllmEntry) -> VllmEngine:
@@ -226,6 +300,7 @@ def _vllm(name: str, entry: VllmEntry) -> VllmEngine:
         buffers_stay=entry.buffers_stay,
         whole_prompts=entry.whole_prompts,
         prints_concurrency=entry.prints_concurrency,
+        supports=_supports(entry.supports),
     )
 
 
@@ -252,6 +327,7 @@ def _sglang(name: str, entry: SglangEntry) -> SglangEngine:
         window_share=entry.window_share.value,
         state_copies=entry.state_copies.value,
         state_pool_share=entry.state_pool_share.value,
+        supports=_supports(entry.supports),
     )
 
 
@@ -273,7 +349,32 @@ def _tensorrt(name: str, entry: TensorRtEntry) -> TensorRtEngine:
         non_torch_bytes=entry.non_torch_memory.value,
         non_torch_bytes_in_group=entry.non_torch_memory_in_group.value,
         block=entry.block_tokens.value,
+        supports=_supports(entry.supports),
     )
+
+
+def measurements(catalog: "Catalog") -> tuple[Measurement, ...]:
+    """What the user's folders hold of logs, of all profiles."""
+    engines = (catalog.engine(name) for name in catalog.overlaid("engines"))
+    return tuple(one for engine in engines if isinstance(engine, MeasuredEngine) for one in engine.measured)
+
+
+def engine_named(catalog: "Catalog", name: str) -> str:
+    """The profile of that name, or the one that is for the version that a name such as `vllm-0.31` has.
+
+    Raises BadInput with the nearest profile for all others.
+    """
+    known = catalog.names("engines")
+    if name in known:
+        return name
+    what, alike = f"engine {shown(name)} is not known", nearest(name, known)
+    rules, _, version = name.rpartition("-")
+    if rules in KINDS and as_version(version):
+        profile = profile_of(catalog, rules, version)
+        if is_for(catalog, profile, version):
+            return profile
+        what, alike = f"{what}: no profile is for {rules} {version}", profile
+    raise BadInput(Problem(what, accepted=f"{', '.join(known)}, or a version of these engines", nearest=alike))
 
 
 def as_version(text: str) -> Version:

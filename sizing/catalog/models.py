@@ -20,6 +20,7 @@ from pydantic import AfterValidator, Field, PlainValidator, create_model, model_
 import sizing.sequence
 from sizing.catalog.border import Count, Decimal, Entry, Flag, Name, Names, PositiveCount, PositiveTokens, Text
 from sizing.catalog.figures import Confidence, Date, Sources
+from sizing.catalog.written import notes_of
 from sizing.sequence.attention import KINDS as ATTENTION
 from sizing.sequence.feed_forward import KINDS as FEED_FORWARD
 from sizing.sequence.model import Block, ModelShape, RoleBits
@@ -257,6 +258,7 @@ def build(name: str, entry: ModelEntry[Any, Any]) -> ModelShape:
         mtp_extra=_tensors(entry.mtp_extra),
         encoders=_tensors(entry.encoders),
         native_bits=_role_bits(entry.native_bits),
+        notes=() if entry.imported is None else notes_of(entry.imported.defaults, entry.imported.notes),
     )
 
 

@@ -54,6 +54,12 @@ def told_of(entry: Any) -> dict[str, Any]:
     return told
 
 
+def notes_of(defaults: Iterable[str], notes: Iterable[str]) -> tuple[str, ...]:
+    """What a reader of an imported shape must know, as sentences: the keys that its file leaves out, then its notes."""
+    left = ", ".join(defaults)
+    return (*([f"Its file leaves out {left}: taken as its architecture has it by default."] if left else []), *notes)
+
+
 def _without_empty(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value is not None and value not in ("", [], {})}
 

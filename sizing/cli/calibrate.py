@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sizing.cli.options import OptionReader
+from sizing.units.amounts import gib
 from sizing.units.errors import BadInput, Problem, shown
 from sizing.units.quantities import parse_count
 
@@ -32,15 +33,18 @@ WEIGHTS_OF_LOG = {  # what engines call a format, where the checkpoint's own is 
     "mxfp4": "mxfp4",
 }
 HUB_CACHE = re.compile(r"models--([^/]+?)--([^/]+)")
+SAME_GPU = 0.05  # of its memory, which an engine sees less the driver's part
 KV_OF_LOG = {"fp8": "fp8", "float8": "fp8", "nvfp4": "nvfp4", "int8": "int8", "int4": "int4"}
 
 
 @click.command()
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--model", metavar="M", help="The model, where the log names none that the catalog knows.")
-@click.option("--system", metavar="S", help="The system, where the log does not print what its GPUs have.")
+@click.option(
+    "--model", metavar="M", help="The model, where the log names none that the catalog knows; another is refused."
+)
+@click.option("--system", metavar="S", help="The system that it ran on: what its GPUs have, and for which -o writes.")
 @click.option("--engine", metavar="E", help="The profile; by default that of the version in the log.")
-@click.option("--tp", metavar="N", help="Tensor parallel size, where the log does not print it.")
+@click.option("--tp", metavar="N", help="Tensor parallel size, where the log does not print it; another is refused.")
 @click.option("--weights", metavar="W", help="Precision of the weights; by default as the log or the checkpoint says.")
 @click.option("--kv-precision", metavar="P", help="Precision of the cache; by default as the log says.")
 @click.option(
@@ -59,13 +63,14 @@ KV_OF_LOG = {"fp8": "fp8", "float8": "fp8", "nvfp4": "nvfp4", "int8": "int8", "i
     help="Write what was measured as a folder of catalogs, for --catalog.",
 )
 @click.option("--force", is_flag=True, help="Overwrite files in that folder.")
-def calibrate(logs: tuple[Path, ...], json_target: str | None, out: Path | None, force: bool, **options: Any) -> None:
+def calibrate(logs: tuple[Path, ...], json_target: str | None, out: Path | None, force: bool, **options: Any) -> int:
     """Compare start-up logs of engines with profiles.
 
     LOG is a whole log of one start of vLLM, SGLang or TensorRT-LLM, or its lines on memory. Weights, bytes of a token,
-    memory outside the cache and tokens are compared, each difference with its reason.
+    memory outside the cache and tokens are compared, each difference with its reason. Of several logs those that can be
+    read are shown; the others are named on stderr, and the exit code is 2.
     """
-    found = _Question(**options).answers(logs)
+    found, refused = _Question(**options).answers(logs)
     if out is not None:
         from sizing.report.overlay import write_overlay
 
@@ -80,6 +85,10 @@ def calibrate(logs: tuple[Path, ...], json_target: str | None, out: Path | None,
         from sizing.report.calibrate import calibration_report
 
         click.echo(calibration_report(found, out), nl=False)
+    if refused is not None:
+        click.echo(str(refused), err=True)
+        return refused.exit_code
+    return 0
 
 
 class _Question(OptionReader):
@@ -109,12 +118,16 @@ class _Question(OptionReader):
             None if kv_precision is None else self._named("--kv-precision", self._catalog.kv_precision, kv_precision)
         )
 
-    def answers(self, files: Sequence[Path]) -> "list[Calibration]":
-        """One comparison a log. Raises BadInput with everything that is wrong with the options and the logs."""
+    def answers(self, files: Sequence[Path]) -> "tuple[list[Calibration], BadInput | None]":
+        """One comparison a log, and what is wrong with logs that have none: one refused hides no other.
+
+        Raises BadInput with everything where the options are wrong, or no log has an answer.
+        """
         from sizing.advice.calibrate import calibrate as compare
         from sizing.intake.logs import read_log
 
         found = []
+        of_options = bool(self._problems)
         for file in files:
             try:
                 log = read_log(file)
@@ -123,11 +136,12 @@ class _Question(OptionReader):
             except BadInput as wrong:
                 self._problems += wrong.problems
                 continue
-            if not self._problems:
+            if not of_options:
                 found.append(compare(log, setting, engine))
-        if self._problems:
-            raise BadInput(*dict.fromkeys(self._problems))
-        return found
+        refused = BadInput(*dict.fromkeys(self._problems)) if self._problems else None
+        if refused is not None and not found:
+            raise refused
+        return found, refused
 
     def _profile(self, log: "EngineLog") -> "Engine":
         from sizing.catalog.engines import profile_of
@@ -145,10 +159,13 @@ class _Question(OptionReader):
             taken.append("the log names no version: the newest profile is taken")
         if log.version is not None and not is_for(self._catalog, engine.name, log.version):
             taken.append(f"the profile {engine.name} was not made for version {log.version}")
-        model = self._model or self._model_of(log)
+        model = self._model_as_said(log)
         if (log.pp or 1) > 1:
             what = f"pipeline parallel size {log.pp}: stages differ, and no layout here has any"
             raise BadInput(Problem(what, file=log.file, accepted="a log of pipeline parallel size 1"))
+        if self._tp is not None and log.tp is not None and self._tp != log.tp:
+            what = f"--tp {self._tp} contradicts the log, which says tensor parallel size {log.tp}"
+            raise BadInput(Problem(what, file=log.file, accepted="--tp only where the log prints none"))
         tp = self._tp or log.tp
         if tp is None:
             tp = 1
@@ -169,6 +186,10 @@ class _Question(OptionReader):
         if self._system is not None:
             gpu = self._system.gpu
             vendor, figure = gpu.vendor, gpu.hbm_driver_bytes
+            if hbm_bytes is not None and figure is not None and abs(hbm_bytes / figure.value - 1) > SAME_GPU:
+                seen = f"{gib(hbm_bytes)} a GPU by the log, {gib(figure.value)} by drivers of {gpu.name}"
+                what = f"--system {self._system.name} contradicts the log"
+                raise BadInput(Problem(what, file=log.file, seen=seen, accepted="the system that it was started on"))
             if hbm_bytes is None and figure is not None:
                 hbm_bytes = figure.value
                 taken.append(f"a GPU has {figure.value:,} bytes, as drivers report of {gpu.name}")
@@ -180,6 +201,8 @@ class _Question(OptionReader):
             hbm_bytes=hbm_bytes,
             vendor=vendor,
             start=start_of(log),
+            system=None if self._system is None else self._system.name,
+            gpu=None if self._system is None else self._system.gpu.name,
             taken=tuple(taken),
         )
 
@@ -187,6 +210,20 @@ class _Question(OptionReader):
         said = log.kv_precision or ""
         name = next((name for start, name in KV_OF_LOG.items() if said.startswith(start)), "bf16")
         return self._catalog.kv_precision(name)
+
+    def _model_as_said(self, log: "EngineLog") -> "ModelShape":
+        """The model of `--model`, which must not be another one than the log names; else that of the log."""
+        if self._model is None:
+            return self._model_of(log)
+        try:
+            named = self._model_of(log)
+        except BadInput:  # the log names none, or none that is known
+            return self._model
+        if _shape(named) != _shape(self._model):
+            what = f"--model {self._model.name} contradicts the log, which names {named.name}"
+            accepted = "--model only where the log names none that the catalog knows"
+            raise BadInput(Problem(what, file=log.file, seen=shown(log.model), accepted=accepted))
+        return self._model
 
     def _model_of(self, log: "EngineLog") -> "ModelShape":
         """The model that the log names: by catalog name, Hugging Face id, or a path that ends in one or its last part.
@@ -223,6 +260,11 @@ class _Question(OptionReader):
 
             return self._named("--model", lambda path: import_config(Path(path)).shape, name)
         return self._named("--model", self._catalog.model, name)
+
+
+def _shape(model: "ModelShape") -> tuple[object, ...]:
+    """What models have in common that differ in name or training alone."""
+    return model.hidden, model.vocabulary, model.blocks
 
 
 def _last(name: str) -> str:

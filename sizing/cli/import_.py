@@ -25,33 +25,32 @@ def import_(config: Path, target: Path | None, name: str | None, force: bool) ->
     its class; with `--catalog DIR` other commands then know the model by its name. An architecture without a rule is
     refused.
     """
-    from sizing.catalog.catalog import NAME_ACCEPTED, is_name
+    from sizing.catalog.catalog import NAME_ACCEPTED, Catalog, is_name
     from sizing.catalog.folders import MODELS
+    from sizing.catalog.layers import REPLACES
     from sizing.catalog.written import as_yaml
     from sizing.intake.entry import imported_entry
+    from sizing.report.files import write_new
     from sizing.units.errors import BadInput, Problem, shown
 
     found = imported_entry(config)
-    known_as = found.name if name is None else name
+    known_as, path = found.name if name is None else name, None
     if not is_name(known_as):
         raise BadInput(Problem("is no name of an entry", "--name", None, None, shown(known_as), NAME_ACCEPTED))
-    text = as_yaml(found.entry)
-    if target is None:
-        click.echo(text, nl=False)
-        return
-    from sizing.report.files import write_new
-
-    if target.suffix == ".yaml":
+    if target is not None and target.suffix == ".yaml":
         if name is not None and target.stem != name:
             what, seen = "an entry is named after its file", shown(str(target))
             raise BadInput(Problem(what, "--out", seen=seen, accepted=f"{name}.yaml, or no --name"))
-        path = target
-    else:
+        known_as, path = target.stem, target
+    elif target is not None:
         path = target / MODELS / f"{known_as}.yaml"
-    if not is_name(path.stem):
-        raise BadInput(Problem("is no name of an entry", "--out", None, None, shown(path.stem), NAME_ACCEPTED))
+    if not is_name(known_as):
+        raise BadInput(Problem("is no name of an entry", "--out", None, None, shown(known_as), NAME_ACCEPTED))
+    is_shipped = known_as in Catalog().names(MODELS)
+    text = as_yaml({REPLACES: True, **found.entry} if is_shipped else found.entry)
+    if path is None:
+        click.echo(text, nl=False)
+        return
     write_new(path, text, force)
-    from sizing.catalog.catalog import Catalog
-
-    shipped = " in place of the shipped model" if path.stem in Catalog().names("models") else ""
-    click.echo(f"wrote {path}: {found.entry['title']}, known as {path.stem} with --catalog{shipped}", err=True)
+    shipped = " in place of the shipped model" if is_shipped else ""
+    click.echo(f"wrote {path}: {found.entry['title']}, known as {known_as} with --catalog{shipped}", err=True)

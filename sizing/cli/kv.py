@@ -1,46 +1,78 @@
 """`sizing kv`: the cache of one model, what one system holds of it, and how both are computed."""
 
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 
+from sizing.cli.completion import choices, entries, models_or_files
+from sizing.cli.completion import folders as complete_folders
 from sizing.cli.options import OptionReader
 from sizing.facility.estimate import Home, KvEstimate, Load, default_contexts, estimate, layout_refusal, legal_tps
-from sizing.intake.paths import is_path
+from sizing.intake.paths import is_file, is_path, path_of
 from sizing.pool.budget import RESERVE
 from sizing.pool.engines.ideal import IDEAL, IdealEngine
+from sizing.pool.engines.measured import Measurement
 from sizing.pool.engines.profile import Engine
 from sizing.pool.gpu import HbmBasis
 from sizing.pool.layout import Layout, layout_for
 from sizing.sequence.model import ModelShape
 from sizing.sequence.weights import FORMATS
 from sizing.units.errors import BadInput, Problem, shown
-from sizing.units.quantities import parse_count, parse_share, parse_tokens
+from sizing.units.quantities import below_all, parse_count, parse_share, parse_tokens
 
 CONCURRENCIES = (1, 8, 32, 128)
 HBM_BASES: dict[str, HbmBasis] = {"label": "label", "driver": "driver"}
 
 
 @click.command()
-@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
-@click.option("--system", metavar="S", help="Count what one replica holds on this system.")
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, shell_complete=models_or_files)
+@click.option(
+    "--system", metavar="S", shell_complete=entries("systems"), help="Count what one replica holds on this system."
+)
 @click.option("--tp", metavar="N", help="GPUs that hold a sequence together.")
 @click.option("--dcp", metavar="N", help="Decode context parallel: splits tokens inside the TP group.")
 @click.option("--attention-dp", metavar="N", help="Pools of a replica, each with whole sequences.")
 @click.option("--context", "contexts", metavar="L", multiple=True, help="Tokens of one sequence. May be repeated.")
 @click.option("--concurrency", "concurrencies", metavar="N", multiple=True, help="Sequences at once. May be repeated.")
-@click.option("--kv-precision", metavar="P", default="bf16", show_default=True, help="Precision of the cache.")
-@click.option("--weights", metavar="W", help="Precision of the weights; by default the checkpoint's own.")
-@click.option("--engine", metavar="E", default="ideal", show_default=True, help="How the cache is stored.")
-@click.option("--hbm", metavar="label|driver", help="HBM by the vendor's label (default) or as drivers report it.")
+@click.option(
+    "--kv-precision",
+    metavar="P",
+    default="bf16",
+    show_default=True,
+    shell_complete=entries("precisions"),
+    help="Precision of the cache.",
+)
+@click.option(
+    "--weights",
+    metavar="W",
+    shell_complete=choices(FORMATS),
+    help="Precision of the weights; by default the checkpoint's own.",
+)
+@click.option(
+    "--engine",
+    metavar="E",
+    default="ideal",
+    show_default=True,
+    shell_complete=entries("engines"),
+    help="How the cache is stored.",
+)
+@click.option(
+    "--hbm",
+    metavar="label|driver",
+    shell_complete=choices(HBM_BASES),
+    help="HBM by the vendor's label (default) or as drivers report it.",
+)
 @click.option("--reserve", metavar="R", help="Share of HBM that is kept free; 10 % by default.")
 @click.option(
     "--catalog",
     "folders",
     metavar="DIR",
     multiple=True,
+    is_eager=True,  # read before names, so that completion knows them
+    shell_complete=complete_folders,
     help="Entries that add to the shipped ones, or change them by name. May be repeated.",
 )
 @click.option("--json", "json_target", metavar="-", type=click.Choice(["-"]), help="Print one JSON document.")
@@ -54,8 +86,6 @@ def kv(models: tuple[str, ...], **options: Any) -> int:
     json_target = options.pop("json_target")
     question = _Question(**options)
     found, refused = question.answers(models)
-    for remark in question.remarks:
-        click.echo(remark, err=True)
     if json_target:
         import json
 
@@ -70,6 +100,10 @@ def kv(models: tuple[str, ...], **options: Any) -> int:
         click.echo(str(refused), err=True)
         return refused.exit_code
     return 0
+
+
+def _reserve(text: str) -> Fraction:
+    return below_all(parse_share(text))
 
 
 class _Question(OptionReader):
@@ -92,7 +126,6 @@ class _Question(OptionReader):
     ) -> None:
         from sizing.catalog.catalog import Catalog  # with it come pydantic and YAML, which `--help` need not wait for
 
-        self.remarks: list[str] = []
         super().__init__()
         self._catalog = Catalog([Path(folder) for folder in folders])
         self._contexts = self._all("--context", contexts, parse_tokens)
@@ -104,8 +137,13 @@ class _Question(OptionReader):
         }
         self._precision = self._named("--kv-precision", self._catalog.kv_precision, kv_precision)
         self._weights = None if weights is None else self._choice("--weights", weights, FORMATS)
+        if system is None:
+            for option, text in (("--hbm", hbm), ("--reserve", reserve)):
+                if text is not None:
+                    self._problems.append(Problem("says nothing without --system", option, seen=shown(text)))
+            reserve = None
         self._engine = self._read_engine(engine, reserve)
-        self._home = self._read_home(system, hbm, reserve)
+        self._home = None if system is None else self._read_home(system, hbm)
 
     def answers(self, names: Sequence[str]) -> tuple[list[KvEstimate], BadInput | None]:
         """One estimate a model, and what is wrong with models that have none: one refused hides no other.
@@ -129,8 +167,16 @@ class _Question(OptionReader):
         if layout is None and self._sizes:
             return None
         contexts = self._contexts or default_contexts(model.context_limit)
-        load = Load(model, weights, self._precision, self._engine, contexts, self._concurrencies)
+        load = Load(model, weights, self._precision, self._engine, contexts, self._concurrencies, self._measurements())
         return estimate(load, self._home, layout)
+
+    def _measurements(self) -> tuple[Measurement, ...]:
+        """What the user's folders hold of engine logs; the shipped catalogs hold none, and need not be read for it."""
+        if not self._catalog.overlaid("engines"):
+            return ()
+        from sizing.catalog.engines import measurements
+
+        return measurements(self._catalog)
 
     def _layout(self, model: ModelShape) -> Layout | None:
         """The layout that the options state; None where they leave it to the tool."""
@@ -149,21 +195,19 @@ class _Question(OptionReader):
         return None
 
     def _read_model(self, name: str) -> ModelShape | None:
-        if not is_path(name) and not Path(name).is_file():
+        if not is_path(name) and not is_file(Path(name)):
             return self._named("MODEL", self._catalog.model, name)
         from sizing.intake.huggingface import import_config  # not for a model of the catalog, which is instant
 
         try:
-            found = import_config(Path(name).expanduser())
+            return import_config(path_of(name)).shape
         except BadInput as wrong:
             self._problems += wrong.problems
             return None
-        self.remarks += [f"{name}: {note}" for note in found.provenance.notes]
-        return found.shape
 
     def _read_engine(self, name: str, reserve: str | None) -> Engine | None:
         """The profile, which replaces the reserve (decision 2); `ideal` takes it."""
-        share = RESERVE if reserve is None else self._read("--reserve", reserve, parse_share)
+        share = RESERVE if reserve is None else self._read("--reserve", reserve, _reserve)
         if name == IDEAL:
             return None if share is None else IdealEngine(share)
         if reserve is not None:
@@ -171,13 +215,8 @@ class _Question(OptionReader):
             self._problems.append(Problem(what, "--reserve", seen=shown(reserve), accepted="either of the two"))
         return self._named("--engine", self._catalog.engine, name)
 
-    def _read_home(self, system: str | None, hbm: str | None, reserve: str | None) -> Home | None:
+    def _read_home(self, system: str, hbm: str | None) -> Home | None:
         basis = self._choice("--hbm", hbm or "label", HBM_BASES)
-        if system is None:
-            for option, text in (("--hbm", hbm), ("--reserve", reserve)):
-                if text is not None:
-                    self._problems.append(Problem("says nothing without --system", option, seen=shown(text)))
-            return None
         bought = self._named("--system", self._catalog.system, system)
         if bought is None or basis is None:
             return None
@@ -187,13 +226,6 @@ class _Question(OptionReader):
             self._problems.append(Problem(what, "--hbm", seen=shown(hbm), accepted="label"))
             return None
         return Home(bought, basis, hbm_bytes)
-
-    def _positive(self, option: str, text: str, parse: Callable[[str], int]) -> int | None:
-        value = self._read(option, text, parse)
-        if value == 0:
-            self._problems.append(Problem("must be more than 0", option, seen=shown(text)))
-            return None
-        return value
 
     def _all(self, option: str, texts: Iterable[str], parse: Callable[[str], int]) -> tuple[int, ...]:
         """Every value of an option that may be repeated, each once, in order."""

@@ -445,3 +445,12 @@ NO_DECODERS: Mapping[str, str] = {
 ENCODER_AND_DECODER = _BOTH
 PICTURES = _PICTURE
 LOOKS_BOTH_WAYS = _ENCODER
+NO_WRITERS = (
+    "ForMultipleChoice",
+    "ForQuestionAnswering",
+    "ForSequenceClassification",
+    "ForTokenClassification",
+    "RewardModel",
+)
+"""How architectures end that judge a text and write none, whatever model they are built on."""
+JUDGES = "it judges a text and writes none, so none of its sequences stays in a cache"

@@ -68,8 +68,7 @@ class Configuration:
         if not present:
             for key in keys:
                 if self.defaults.get(key) is not None:
-                    if key not in self.taken:
-                        self.taken.append(key)
+                    self._take(key)
                     return self.defaults[key]
         return ABSENT
 
@@ -79,7 +78,7 @@ class Configuration:
     def _whole(self, value: Any, key: str, least: int) -> int:
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
         if isinstance(whole, bool) or not isinstance(whole, int) or not least <= whole <= LARGEST:
-            self.refuse("is no size", key, value, f"a whole number of {least} or more")
+            self.refuse("is no size", key, value, f"a whole number of {least} to {LARGEST:,}")
             return max(STAND_IN, least)
         return whole
 
@@ -96,14 +95,35 @@ class Configuration:
         value = self.raw(*keys)
         return None if value is ABSENT else self._whole(value, self._stated(keys), least)
 
+    def one_size(self, *keys: str) -> None:
+        """Note names of one size that say two."""
+        first, *others = [key for key in keys if self.tree.get(key) is not None] or keys[:1]
+        for other in others:
+            if self.tree[other] != self.tree[first]:
+                what = f"contradicts {first}, which is {shown(self.tree[first])}"
+                self.refuse(what, other, self.tree[other], "the same, or only one of the two")
+
     def count_or(self, default: int, *keys: str, least: int = 0) -> int:
-        """A size, or `default` where it is absent or null."""
+        """A size, or `default` where it is absent or null; a default of more than 0 is listed as taken."""
         found = self.optional(*keys, least=least)
+        if found is None and default:
+            self._take(next((key for key in keys if key in self.tree), keys[0]))
         return default if found is None else found
+
+    def _take(self, key: str) -> None:
+        """List a key whose default was used."""
+        if key not in self.taken:
+            self.taken.append(key)
+
+    def step(self, *keys: str) -> int:
+        """Every so-manieth layer. Absent it is every one, which nobody need be told."""
+        return self.optional(*keys) or 1
 
     def flag(self, key: str, default: bool = False) -> bool:
         value = self.raw(key)
         if value is ABSENT:
+            if default:
+                self._take(key)
             return default
         if isinstance(value, bool):
             return value

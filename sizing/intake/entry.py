@@ -22,22 +22,24 @@ class ImportedEntry:
 def imported_entry(path: Path) -> ImportedEntry:
     """The configuration at `path` as an entry. Raises BadInput as `import_config` does."""
     found = import_config(path)
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", found.shape.name).strip("-._") or "model"
+    name = entry_name(found.shape.name)
     told = {"confidence": "high", "imported": _imported(found.provenance, Path(found.provenance.file).name)}
     return ImportedEntry(name, entry_of(found.shape, told))
 
 
+def entry_name(text: str) -> str:
+    """A name of an entry that says as much of `text` as it can."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text.lower()).strip("-._") or "model"
+
+
 def _imported(provenance: Provenance, file: str) -> dict[str, Any]:
     """Where a shape comes from; the name of the file without its folder, which is another on every machine."""
-    notes = list(provenance.notes)
-    if provenance.kv_precision is not None:
-        notes.append(f"The checkpoint asks for a KV cache in {provenance.kv_precision}.")
     stated = {
         "file": file,
         "sha256": provenance.sha256,
         "rule": provenance.rule,
         "architecture": (provenance.architecture or "")[:LONGEST_ARCHITECTURE],
         "defaults": list(provenance.defaults),
-        "notes": notes,
+        "notes": list(provenance.notes),
     }
     return {key: value for key, value in stated.items() if value not in ("", [])}

@@ -3,16 +3,19 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from sizing.catalog.written import notes_of
 from sizing.intake.aliases import (
     ARCHITECTURES,
     ENCODER_AND_DECODER,
+    JUDGES,
     LOOKS_BOTH_WAYS,
     NO_DECODERS,
+    NO_WRITERS,
     PICTURES,
     SAME_AS,
     WRAPPERS,
@@ -21,7 +24,8 @@ from sizing.intake.architectures import MODEL_TYPES
 from sizing.intake.class_defaults import class_defaults
 from sizing.intake.configuration import Configuration
 from sizing.intake.parts import Parts, blocks
-from sizing.intake.quantisation import Checkpoint, read_checkpoint
+from sizing.intake.paths import is_file
+from sizing.intake.quantisation import QUANTISATION_FILE, Checkpoint, read_checkpoint
 from sizing.intake.towers import encoder_parameters
 from sizing.sequence.model import ModelShape
 from sizing.sequence.tensors import Role, Tensors
@@ -37,7 +41,6 @@ UNSTATED_LIMIT = 2**20  # where a file states no longest sequence; the provenanc
 BY_LAYER = "per_layer_config"
 TIED = "tie_word_embeddings"
 FILE = "config.json"
-QUANTISATION_FILE = "hf_quant_config.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ def import_config(path: Path) -> ImportedModel:
     Raises BadInput for a file that cannot be read, an unknown architecture, and for every key that is missing, of the
     wrong type or in contradiction to another.
     """
-    if path.is_dir() and (path / FILE).is_file():
+    if is_file(path / FILE):
         path = path / FILE
     text, tree = _read(path)
     beside = _quantisation_beside(path)
@@ -103,7 +106,8 @@ def import_tree(
     checkpoint = read_checkpoint(root, config, parts, beside)
     config.finish()
     _keeps_something(config, parts, model_type)
-    shape, notes = _shape(parts, checkpoint, name, encoder or 0)
+    shape, of_shape = _shape(parts, checkpoint, name, encoder or 0)
+    notes = (*_notes(root, config, encoder), *of_shape, *checkpoint.notes)
     provenance = Provenance(
         file=file,
         sha256=digest,
@@ -112,9 +116,9 @@ def import_tree(
         rule=rule,
         defaults=tuple(config.taken),
         kv_precision=checkpoint.kv_precision,
-        notes=(*_notes(root, config, encoder), *notes, *checkpoint.notes),
+        notes=notes,
     )
-    return ImportedModel(shape, provenance)
+    return ImportedModel(replace(shape, notes=notes_of(provenance.defaults, notes)), provenance)
 
 
 def _read(path: Path) -> tuple[bytes, Mapping[str, Any]]:
@@ -127,7 +131,8 @@ def _read(path: Path) -> tuple[bytes, Mapping[str, Any]]:
     except IsADirectoryError:
         raise BadInput(Problem("is a folder", file=file, accepted=f"a {FILE}, or a folder with one")) from None
     except (OSError, ValueError) as error:
-        raise BadInput(Problem(f"cannot be read: {error}", file=file)) from None
+        why = getattr(error, "strerror", None) or error
+        raise BadInput(Problem(f"cannot be read: {why}", file=file)) from None
     if len(content) > LARGEST_FILE_BYTES:
         raise BadInput(Problem("too large", file=file, accepted=f"at most {LARGEST_FILE_BYTES // 2**20} MiB"))
     return content, parse(content, file)
@@ -168,7 +173,7 @@ def _quantisation_beside(path: Path) -> Mapping[str, Any] | None:
     if path.name == FILE:
         candidates.append(path.with_name(QUANTISATION_FILE))
     for candidate in candidates:
-        if candidate.is_file():
+        if is_file(candidate):
             return _read(candidate)[1]
     return None
 
@@ -208,6 +213,8 @@ def _architecture(config: Configuration) -> str | None:
 
 
 def _rule(config: Configuration, model_type: str | None, architecture: str | None) -> str:
+    if architecture is not None and architecture.endswith(NO_WRITERS):
+        raise BadInput(Problem(f"no rule for {shown(architecture)}: {JUDGES}", "architectures", config.file or None))
     by_type = None if model_type is None else _known(model_type)
     by_architecture = None if architecture is None else ARCHITECTURES.get(architecture)
     if by_type is not None and by_architecture is not None and by_type != by_architecture:
@@ -303,7 +310,8 @@ def _shape(parts: Parts, checkpoint: Checkpoint, name: str, encoder: int) -> tup
 
 
 def _notes(root: Configuration, config: Configuration, encoder: int | None) -> tuple[str, ...]:
-    """What is counted of a model with several inputs; and which of two flags for tied embeddings holds."""
+    """What is counted of a model with several inputs, by what a type that is not known here was read, and which of two
+    flags for tied embeddings holds."""
     nested = config is not root
     stated = [key for key in TOWERS for where in (config, config.around, root) if where and key in where.tree]
     towers = list(dict.fromkeys(key for key in stated if isinstance(root.tree.get(key, {}), dict | str)))
@@ -311,6 +319,10 @@ def _notes(root: Configuration, config: Configuration, encoder: int | None) -> t
     beside = f"; the encoder of images beside it has {encoder:,} parameters" if encoder else ""
     missing = f"; what {' and '.join(uncounted)} says of encoders is in no size here" if uncounted else ""
     notes = [f"Only the language model is counted{beside}{missing}."] if towers or nested else []
+    types = [name for where in (config, root) if isinstance(name := where.tree.get("model_type"), str)]
+    if types and not any(_known(name) or name in WRAPPERS for name in types):
+        by = _architecture(config) or _architecture(root)
+        notes.append(f"model_type {shown(types[0])} is not known here: read by its architecture, {by}.")
     inside, outside = (where.tree.get(TIED) if where is not None else None for where in (config, config.around))
     if isinstance(inside, bool) and isinstance(outside, bool) and inside is not outside:
         notes.append(f"{TIED} is {str(inside).lower()} for the language model and {str(outside).lower()} around it.")
@@ -336,8 +348,6 @@ def _name(path: Path) -> str:
 
 def _with_line(problem: Problem, text: bytes) -> Problem:
     """The problem with the line of its key, where that can be found."""
-    from dataclasses import replace
-
     from sizing.units.document import parse_document
 
     if problem.line is not None or not problem.path or len(text) > LARGEST_SEARCHED:

@@ -17,6 +17,8 @@ from sizing.units.errors import BadInput, Problem, shown
 VLLM, SGLANG, TENSORRT_LLM = "vllm", "sglang", "tensorrt-llm"
 LARGEST_FILE_BYTES = 256 * 2**20
 VLLM_BLOCK = 16  # tokens of a block where nothing else is said
+MOST_DIGITS = 1_000
+MOST_TOKENS = 10**12  # of a cache; hundreds of GPUs hold a thousandth of it
 MOST_OF_A_LINE = 20_000  # bytes that are looked at together
 ACCEPTED = "the start-up log of vLLM, SGLang or TensorRT-LLM, or its lines on memory"
 ONE_START = "the log of one start"
@@ -76,7 +78,8 @@ def _number(text: str) -> Fraction:
 
 
 def _whole(text: str) -> int:
-    return int(text.replace(",", ""))
+    digits = text.replace(",", "")
+    return int(digits[:MOST_DIGITS])  # of more, no number is looked at closer than that
 
 
 def _size(*parts: str) -> int:
@@ -102,6 +105,7 @@ Pattern = tuple[str, str, Callable[..., Any]]  # (field, expression, reading of 
 
 NUMBER = r"(-?\d[\d,]{0,14}(?:\.\d{1,12})?)"
 COUNT = r"(\d[\d,]{0,14})(?![\d,]*\d)"
+TOKENS = r"(-?\d[\d,]*+)"  # as they are printed: what cannot be is told
 SIZE = NUMBER + r"\s*([KMGT]i?B|bytes)"
 SHARE = r"(\d?\.\d{1,12}|[01](?![\d.]))"
 NAME = r"([^\s'\",)]+)"
@@ -176,7 +180,7 @@ VLLM_LINES: Sequence[Pattern] = (
     ),
     ("cache_bytes", rf"kv_cache_size={SIZE}", _size),
     ("cache_bytes", rf"Current kv cache memory in use is {SIZE}", _size),
-    ("tokens", rf"GPU KV cache size: {COUNT} tokens", _whole),
+    ("tokens", rf"GPU KV cache size: {TOKENS} tokens", _whole),
     ("concurrency", rf"Maximum concurrency for [\d,]+ tokens per request: {NUMBER}x", _number),
 )
 SGLANG_LINES: Sequence[Pattern] = (
@@ -193,8 +197,8 @@ SGLANG_LINES: Sequence[Pattern] = (
         dp="dp_size data_parallel_size dp",
         longest="context_len context_length",
         batched_tokens="chunked_prefill_size",
-        tokens="max_total_num_tokens",
     ),
+    *_options(_whole, TOKENS, tokens="max_total_num_tokens"),
     ("shares_attention", r"enable[-_]dp[-_]attention(?:['\"]?[=:]\s*True|\s|$)", _said),
     ("utilisation", rf"reduce --mem-fraction-static to {SHARE}", Fraction),
     *_options(Fraction, SHARE, utilisation="mem_fraction_static"),
@@ -205,7 +209,7 @@ SGLANG_LINES: Sequence[Pattern] = (
     ("graph_bytes", _after(r"Capture [\w ]{0,40}graph end\.") + rf"mem usage={SIZE}", _size),
     (
         "pools",
-        _after(r"KV Cache is allocated\.", rf"#tokens: {COUNT}") + rf"(?:K size: {SIZE}, V|KV) size: {SIZE}",
+        _after(r"KV Cache is allocated\.", rf"#tokens: {TOKENS}") + rf"(?:K size: {SIZE}, V|KV) size: {SIZE}",
         _pool,
     ),
     ("states", _after(r"Mamba Cache is allocated\.", rf"conv_state size: {SIZE}") + rf"ssm_state size: {SIZE}", _size),
@@ -232,8 +236,8 @@ TENSORRT_LLM_LINES: Sequence[Pattern] = (
     ("free_after_run_bytes", _after("paged kv cache: total:") + rf"available: {SIZE}", _size),
     ("used_bytes", rf"Peak memory during memory usage profiling \(torch \+ non-torch\): {SIZE}", _size),
     ("cache_bytes", rf"Allocated {SIZE} for max tokens in paged KV cache", _size),
-    ("tokens", rf"for max tokens in paged KV cache \({COUNT}\)", _whole),
-    ("tokens", rf"Using {COUNT} tokens in paged KV cache", _whole),
+    ("tokens", rf"for max tokens in paged KV cache \({TOKENS}\)", _whole),
+    ("tokens", rf"Using {TOKENS} tokens in paged KV cache", _whole),
 )
 _LINES: Mapping[str, Sequence[tuple[str, re.Pattern[str], Callable[..., Any]]]] = {
     engine: [(field, re.compile(expression), read) for field, expression, read in lines]
@@ -331,9 +335,9 @@ def _found(lines: Iterable[str]) -> dict[str, Found]:
     """By engine, the values of every field; of its expressions the one counts that stands first and is there."""
     by_expression: dict[tuple[str, int], list[tuple[str, Any]]] = {}
     for line in lines:
-        if not _WORTH_READING.search(line):
-            continue
         plain = _COLOURS.sub("", line)
+        if not _WORTH_READING.search(plain):
+            continue
         rank = _RANK.search(plain)
         for engine, expressions in _LINES.items():
             for place, (_, expression, read) in enumerate(expressions):
@@ -405,8 +409,20 @@ def _problems(fields: Found, file: str) -> Iterator[Problem]:
     share = _first(value for _, value in fields.get("utilisation", (("", Fraction(1)),)))
     if not 0 < share <= 1:
         yield Problem(
-            "the share of memory is none", file=file, seen=str(float(share)), accepted="more than 0, at most 1"
+            "what an engine may use of a GPU is no share of its memory",
+            file=file,
+            seen=str(float(share)),
+            accepted="more than 0, at most 1",
         )
+    for tokens in _tokens(fields):
+        if not 0 <= tokens <= MOST_TOKENS:
+            what = "what the cache holds is no number of tokens"
+            yield Problem(what, file=file, seen=shown(tokens), accepted=f"0 to {MOST_TOKENS:,}")
     for field in _COUNTED:
         if any(value <= 0 for _, value in fields.get(field, ())):
-            yield Problem(f"{field.replace('_', ' ')} is none", file=file, seen="0", accepted="more than 0")
+            yield Problem(f"{field.replace('_', ' ')} of 0", file=file, seen="0", accepted="more than 0")
+
+
+def _tokens(fields: Found) -> list[int]:
+    """Every count of tokens, those of pools too."""
+    return [tokens for _, tokens in fields.get("tokens", ())] + [tokens for _, (tokens, _) in fields.get("pools", ())]

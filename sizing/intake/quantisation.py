@@ -6,7 +6,7 @@ Read from `quantization_config` (inside or outside a nested configuration), `com
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,9 +16,10 @@ from sizing.intake.parts import Layer, Parts
 from sizing.sequence.model import RoleBits
 from sizing.sequence.tensors import Role
 from sizing.sequence.weights import BF16_BITS, FORMATS, LINEARS
-from sizing.units.errors import shown
+from sizing.units.errors import Problem, shown
 
 BLOCKS = ("quantization_config", "compression_config")
+QUANTISATION_FILE = "hf_quant_config.json"
 NAME_OF_ALL = "Linear"
 
 
@@ -92,13 +93,17 @@ class Scheme:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The checkpoint's format: its name among the weight precisions, the bits by role, and per layer what differs."""
+    """The checkpoint's format: its name among the weight precisions, the bits by role, and per layer what differs.
+
+    `kv_precision` is what it asks an engine to cache in; `notes` are sentences for the reader.
+    """
 
     weights: str
     bits: RoleBits = ()
     layers: tuple[RoleBits, ...] = ()
     kv_precision: str | None = None
     notes: tuple[str, ...] = ()
+    is_known: bool = True
 
     def layer_bits(self, index: int) -> RoleBits:
         """What differs in a layer; layers for multi-token prediction are counted on."""
@@ -108,18 +113,36 @@ class Checkpoint:
 def read_checkpoint(
     root: Configuration, config: Configuration, parts: Parts, beside: Mapping[str, Any] | None
 ) -> Checkpoint:
-    """What the configuration and the file beside it say of the weights; 16 bits where they say nothing."""
-    blocks = [block for where in (config, root) for key in BLOCKS if (block := where.inner(key)) is not None]
+    """What the configuration and the file beside it say of the weights; 16 bits where they say nothing.
+
+    The first that is known goes. Where one calls the weights otherwise the file is refused: either could be right.
+    """
+    found = [block for where in (config, root) for key in BLOCKS if (block := where.inner(key)) is not None]
     if beside is not None:
-        outside = Configuration(beside, root.file, ("hf_quant_config.json",), None, root)
-        blocks.append(outside.inner("quantization") or outside)
-    if not blocks:
-        return Checkpoint("bf16")
-    scheme, notes = _scheme(config, blocks[0])
+        outside = Configuration(beside, root.file, (QUANTISATION_FILE,), None, root)
+        found.append(outside.inner("quantization") or outside)
+    blocks = list({id(block.tree): block for block in found}.values())
+    read = [_read(config, block, parts) for block in blocks]
+    known = [(block, each) for block, each in zip(blocks, read, strict=True) if each.is_known]
+    used = known[0][1] if known else Checkpoint("bf16", notes=tuple(note for each in read for note in each.notes))
+    notes = list(used.notes)
+    for block, each in known[1:]:
+        first, second = ".".join(known[0][0].path), ".".join(block.path)
+        if each.weights != used.weights:
+            what = f"says that weights are in {each.weights}, and {first} that they are in {used.weights}"
+            block.problems.append(Problem(what, second, root.file or None, accepted="one precision of the weights"))
+        elif (each.bits, each.layers) != (used.bits, used.layers):
+            notes.append(f"{first} and {second} differ in how many bits which weights have: {first} goes.")
     kv = next((stated for block in blocks if (stated := _kv_precision(block)) is not None), None)
-    if scheme is None:
-        return Checkpoint("bf16", kv_precision=kv, notes=notes)
-    return _apply(scheme, parts, kv, notes)
+    if kv is not None:
+        notes.append(f"The checkpoint asks for a KV cache in {kv}.")
+    return replace(used, kv_precision=kv, notes=tuple(notes))
+
+
+def _read(config: Configuration, block: Configuration, parts: Parts) -> Checkpoint:
+    """What one block says; 16 bits and why where its quantisation is not known here."""
+    scheme, notes = _scheme(config, block)
+    return Checkpoint("bf16", notes=notes, is_known=False) if scheme is None else _apply(scheme, parts, notes)
 
 
 def _kv_precision(block: Configuration) -> str | None:
@@ -146,7 +169,7 @@ def _scheme(config: Configuration, block: Configuration) -> tuple[Scheme | None,
     if method in ("mxfp4", "gpt-oss-mxfp4"):
         return Scheme(MXFP4, kept=Patterns(kept), roles=FORMATS["mxfp4"].quantised, listed=kept), ()
     if method in ("awq", "gptq", "gptqmodel", "auto-round", "awq-marlin", "gptq-marlin"):
-        return _integers(block, method, kept), ()
+        return _integers(block, method, kept)
     if method in ("fbgemm-fp8", "ptpc-fp8"):
         return Scheme(FP8, kept=Patterns(kept), listed=kept), ()
     if method == "bitsandbytes":
@@ -155,6 +178,8 @@ def _scheme(config: Configuration, block: Configuration) -> tuple[Scheme | None,
         return _quark(block)
     if method == "torchao":
         return _torchao(block, kept)
+    if not method and algorithm is None and _kv_precision(block) is not None:
+        return None, ()  # of the cache alone
     called = method or algorithm or "without a name"
     return None, (f"Quantisation {called} is not known here; weights are counted in 16 bits.",)
 
@@ -235,18 +260,21 @@ def _groups(block: Configuration, kept: tuple[str, ...]) -> tuple[Scheme | None,
     default: Width | None = None
     named: list[tuple[Patterns, Width]] = []
     listed: list[str] = list(kept)
+    integers: list[int] = []
     for name, group in groups.items():
         weights = group.get("weights") if isinstance(group, dict) else None
         if not isinstance(weights, dict):
             continue
         width = _group_width(block, f"config_groups.{name}", weights)
+        if width is not None and width.name in INTEGERS:
+            integers.append(weights["num_bits"])
         targets = [target for target in group.get("targets") or [NAME_OF_ALL] if isinstance(target, str)]
         if NAME_OF_ALL in targets:
             default = width
         elif width is not None:
             named.append((Patterns(targets), width))
             listed += targets
-    return Scheme(default, None, tuple(named), Patterns(kept), listed=tuple(listed)), ()
+    return Scheme(default, None, tuple(named), Patterns(kept), listed=tuple(listed)), _other_width(integers)
 
 
 def _group_width(block: Configuration, path: str, weights: Mapping[str, Any]) -> Width | None:
@@ -261,22 +289,39 @@ def _group_width(block: Configuration, path: str, weights: Mapping[str, Any]) ->
     if kind == "float" and bits == 4:
         return MXFP4 if group == 32 else NVFP4
     if bits >= 8 or not isinstance(group, int) or group <= 0:
-        return Width("int8" if bits >= 8 else "int4", Fraction(bits))
+        return Width(_integer_name(bits), Fraction(bits))
     zeros = 0 if weights.get("symmetric", True) else bits
-    return Width("int4", bits + Fraction(16 + zeros, group))
+    return Width(_integer_name(bits), bits + Fraction(16 + zeros, group))
 
 
-def _integers(block: Configuration, method: str, kept: tuple[str, ...]) -> Scheme:
+INTEGERS = {"int4": 4, "int8": 8}
+
+
+def _integer_name(bits: int) -> str:
+    """The weight precision after which integers of so many bits are called."""
+    return "int8" if bits >= INTEGERS["int8"] else "int4"
+
+
+def _other_width(widths: Iterable[int]) -> tuple[str, ...]:
+    """A sentence on integers of a width that has no name of its own."""
+    return tuple(
+        f"Weights have {bits} bits and are counted so; they go by the name of {_integer_name(bits)}."
+        for bits in dict.fromkeys(widths)
+        if bits not in INTEGERS.values()
+    )
+
+
+def _integers(block: Configuration, method: str, kept: tuple[str, ...]) -> tuple[Scheme, tuple[str, ...]]:
     """AWQ, GPTQ and AutoRound: groups with a 16-bit scale and a zero each; GPTQ numbers the group of every input."""
     bits = block.count_or(4, "bits", "w_bit", least=2)
     group = block.raw("group_size", "q_group_size")
     size = group if isinstance(group, int) and group > 0 else None
     scales = Fraction(0) if size is None else Fraction(16 + bits, size)
     numbered = 32 if method.startswith("gptq") else 0
-    default = Width("int8" if bits >= 8 else "int4", bits + scales, numbered)
+    default = Width(_integer_name(bits), bits + scales, numbered)
     dynamic = block.tree.get("dynamic")  # GPTQModel: `-:` before an expression keeps what it matches
     skipped = [f"re:{key[2:]}" for key in dynamic if key.startswith("-:")] if isinstance(dynamic, dict) else []
-    return Scheme(default, kept=Patterns((*kept, *skipped)), listed=kept)
+    return Scheme(default, kept=Patterns((*kept, *skipped)), listed=kept), _other_width([bits])
 
 
 def _bitsandbytes(block: Configuration, kept: tuple[str, ...]) -> Scheme:
@@ -324,7 +369,7 @@ def _torchao(block: Configuration, kept: tuple[str, ...]) -> tuple[Scheme | None
     return Scheme(width, kept=Patterns(kept), listed=kept), ()
 
 
-def _apply(scheme: Scheme, parts: Parts, kv_precision: str | None, notes: tuple[str, ...]) -> Checkpoint:
+def _apply(scheme: Scheme, parts: Parts, notes: tuple[str, ...]) -> Checkpoint:
     before = prefixes(scheme.listed)
     layers = [
         _layer(scheme, layer, index, before, parts.hidden, index >= len(parts.layers))
@@ -340,7 +385,7 @@ def _apply(scheme: Scheme, parts: Parts, kv_precision: str | None, notes: tuple[
     differing = tuple(
         tuple((role, width.bits) for role, width in layer.items() if width.bits != outer[role]) for layer in layers
     )
-    return Checkpoint(name, bits, differing, kv_precision, notes)
+    return Checkpoint(name, bits, differing, notes=notes)
 
 
 SIXTEEN = Width("bf16", BF16_BITS)

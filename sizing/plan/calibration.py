@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from sizing.pool.engines.measured import Measurement
+
 Quantity = Literal["weights", "token", "outside", "cache", "tokens", "sequences"]
 
 
@@ -39,8 +41,9 @@ class Comparison:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
     """One log against one profile. `outside_bytes` is what one GPU was seen to take beside the cache, the share left
-    alone, and the weights as predicted: what an overlay of the catalog can hold. `taken` are sentences on what was
-    taken as said nowhere in the log."""
+    alone, and the weights as predicted. `measured` is what an overlay of the catalog can hold of it, and `unwritten`
+    why it can hold nothing: one of the two is None. `system` is the one that was named, if any was. `taken` are
+    sentences on what was taken as said nowhere in the log."""
 
     file: str
     engine: str
@@ -53,12 +56,10 @@ class Calibration:
     layout: str
     comparisons: tuple[Comparison, ...]
     outside_bytes: int | None
+    measured: Measurement | None
+    unwritten: str | None
+    system: str | None
     taken: tuple[str, ...]
-
-    @property
-    def shows_overhead(self) -> bool:
-        """Whether an overlay can hold it."""
-        return self.outside_bytes is not None and self.outside_bytes >= 0
 
     def of(self, quantity: Quantity) -> Comparison:
         return next(each for each in self.comparisons if each.quantity == quantity)

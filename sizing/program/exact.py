@@ -149,8 +149,10 @@ class ExactSearch:
             bound = max(bound, self._minimise(self._relaxed_whole, stage, MOST_NODES).bound)
         if self._is_met(stage, bound) or bound > cutoff:
             return bound
-        if self.plan is None and not self._serve_all():
-            return NotFound(proven=not self.stopped, stopped=self.stopped)
+        if self.plan is None:
+            nothing = self._serve_all()
+            if nothing is not None:
+                return nothing
         converged = self._generate(stage)
         if converged is not None and self._loads > MOST_RELAXED_WHOLE:
             bound = max(bound, self._solve_models_apart(stage, converged))
@@ -309,13 +311,16 @@ class ExactSearch:
         self.stopped = self.stopped or minimised.stopped
         return minimised
 
-    def _serve_all(self) -> bool:
-        """Patterns with which the linear relaxation serves everybody; False where no patterns do.
+    def _serve_all(self) -> NotFound | None:
+        """Patterns with which the linear relaxation serves everybody; or that none do, or none were found.
 
-        The bound says so: the duals that give the best one may be those of a round that still left somebody short.
+        The bound proves it: the duals that give the best one may be those of a round that still left somebody short.
         """
         converged = self._generate(None)
-        return converged is not None and converged.bound <= TOLERANCE * max(1, sum(self._demands.values()))
+        if converged is None:
+            return NotFound(proven=False, stopped=self.stopped)
+        left_short = converged.bound > TOLERANCE * max(1, sum(self._demands.values()))
+        return NotFound(proven=True, stopped=self.stopped) if left_short else None
 
     def _generate(self, stage: Stage | None) -> Converged | None:
         """Column generation on one stage's objective, or to serve everybody.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sizing.plan.calibration import Calibration, Comparison, Quantity
+from sizing.pool.engines.measured import Measurement
 from sizing.report.grid import Column, bullets, paragraph, table
 from sizing.report.text import plural
 from sizing.units.amounts import GIB, number
@@ -35,9 +36,36 @@ def calibration_report(found: Sequence[Calibration], out: Path | None = None) ->
     text = "\n\n".join("\n".join(_sections(each)) for each in found)
     if out is None:
         return f"{text}\n"
-    lacking = [each.file for each in found if not each.shows_overhead]
-    without = f" Without {', '.join(lacking)}, where nothing is seen beside cache and weights." if lacking else ""
-    return f"{text}\n\n{paragraph(f'Measured overhead: {out}.{without}')}\n"
+    lacking = "".join(f" Without {each.file}: {each.unwritten}." for each in found if each.measured is None)
+    uses = list(dict.fromkeys(line for each in found if each.measured is not None for line in _uses(each, out)))
+    return f"{text}\n\n{paragraph(f'Measured overhead: {out}.{lacking}')}\n\nTo use it\n{bullets(uses)}\n"
+
+
+def _uses(found: Calibration, out: Path) -> Iterator[str]:
+    """How a prediction comes to rest on what was measured."""
+    measured = found.measured
+    assert measured is not None
+    pools = measured.gpus // measured.tp
+    options = [
+        f"--system {found.system}",
+        f"--engine {measured.profile}",
+        f"--tp {measured.tp}",
+        *([f"--dcp {measured.dcp}"] if measured.dcp > 1 else []),
+        *([f"--attention-dp {pools}"] if pools > 1 else []),
+        f"--weights {measured.weights}",
+        f"--kv-precision {measured.kv_precision}",
+        f"--hbm driver --catalog {out}",
+    ]
+    yield f"sizing kv {measured.model} {' '.join(options)}"
+    yield (
+        f"sizing solve WORKLOAD --catalog {out}, where the workload's policy says engine: {measured.profile} and "
+        "hbm: driver"
+    )
+    yield (
+        f"it holds for {measured.model} on replicas of {measured.gpus} x {measured.gpu} at {found.layout}, with "
+        f"{measured.weights} weights and {measured.kv_precision} KV, and for nothing else: `kv` and `solve` say "
+        "whether it was used"
+    )
 
 
 def _sections(found: Calibration) -> Iterator[str]:
@@ -47,8 +75,9 @@ def _sections(found: Calibration) -> Iterator[str]:
         f"weights, {found.kv_precision} KV, {found.layout}, {plural(found.gpus, 'GPU')}"
     )
     yield table(COLUMNS, [_row(each) for each in found.comparisons])
-    if found.taken:
-        yield bullets(found.taken)
+    unwritten = [] if found.unwritten is None else [f"-o has nothing to write of it: {found.unwritten}"]
+    if found.taken or unwritten:
+        yield bullets([*found.taken, *unwritten])
 
 
 def _row(each: Comparison) -> list[str]:
@@ -94,7 +123,28 @@ def calibration_document(found: Calibration) -> dict[str, Any]:
             for each in found.comparisons
         ],
         "outside_bytes": found.outside_bytes,
+        "system": found.system,
+        "measured": None if found.measured is None else _measured(found.measured),
+        "unwritten": found.unwritten,
         "taken": list(found.taken),
+    }
+
+
+def _measured(measured: Measurement) -> dict[str, Any]:
+    """For which replica the overhead was measured, and what the start was given."""
+    return {
+        "model": measured.model,
+        "gpu": measured.gpu,
+        "gpus": measured.gpus,
+        "tp": measured.tp,
+        "dcp": measured.dcp,
+        "weights": measured.weights,
+        "kv_precision": measured.kv_precision,
+        "share": _number(measured.utilisation),
+        "batched_tokens": measured.batched_tokens,
+        "sequences": measured.sequences,
+        "longest": measured.longest,
+        "eager": measured.eager,
     }
 
 

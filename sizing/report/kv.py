@@ -1,23 +1,27 @@
 """A KV estimate on the screen: the answer first, then every step of the calculation with its numbers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import floor, log10
+from math import floor, log10, prod
 
-from sizing.facility.estimate import Home, KvEstimate
+from sizing.facility.estimate import Holding, Home, KvEstimate
 from sizing.pool.engines.ideal import IdealEngine
+from sizing.pool.storage import IdealStorage
 from sizing.report.grid import Column, bullets, paragraph, table
 from sizing.report.kv_notes import cautions, remarks
 from sizing.report.text import amount, plural
+from sizing.sequence.attention import Storage
 from sizing.sequence.sharding import WHOLE
 from sizing.sequence.streams import CacheRole, Stored
+from sizing.sequence.weights import parameters_by_bits
 from sizing.units.amounts import GB, GIB, gb, gib, percent
 
 MEMORY_ONLY = "memory only: the least that can hold this load; latencies are not checked"
 UNFIT = "!"
 FULL_BITS = 16
 LARGEST_DENOMINATOR = 8  # of the bits of one element
+BIT_DECIMALS = 12  # of the bits of one weight: a scale per 128 x 128 block takes nine
 
 
 def kv_report(estimates: Sequence[KvEstimate]) -> str:
@@ -31,9 +35,8 @@ def _sections(found: KvEstimate) -> Iterator[str]:
     yield f"KV cache in {found.load.kv_precision.name}{stored}\n" + bullets(list(_equations(found)))
     if found.ideal is not None:
         yield _side_by_side(found, found.ideal)
-    if found.home is None:
-        yield "Weights\n" + bullets(list(_weights(found)))
-    else:
+    yield "Weights, one copy\n" + bullets(list(_weights(found)))
+    if found.home is not None:
         yield _budget(found, found.home)
     yield _cells(found)
     told = [*_crossover(found), *_intensity(found)]
@@ -93,28 +96,61 @@ def _equations(found: KvEstimate) -> Iterator[str]:
     layers = [(count, kind) for kind, count in found.layers]
     storage, sharding = found.load.storage, found.layout.sharding
     rows = {replace(stream, rows=0): stream.rows for _, kind in layers for stream in kind.streams(WHOLE.tp)}
+    held = storage.stored(layers, sharding)
     kept = [
         (stored, Fraction(stored.stream.rows, rows[replace(stored.stream, rows=0)]))
-        for stored in storage.stored(layers, sharding)
+        for stored in held
         if not stored.stream.is_state
     ]
     several = len(kept) > 1
     for stored, copies in kept:
         lead = f"{_label(stored)}: " if several else ""
-        yield lead + _product(stored, copies, sharding.tp) + _result(stored)
+        yield lead + _product(stored, copies, sharding.tp, _pool_share(stored, storage)) + _result(stored)
     if several or not kept:
         yield f"together: {_per_token(found.bytes_per_token)}"
-    if found.constant_bytes:
-        yield f"recurrent state: {found.constant_bytes:,} bytes per sequence"
+    yield from _states(stored for stored in held if stored.stream.is_state)
+
+
+def _states(states: Iterable[Stored]) -> Iterator[str]:
+    """One line for every state as its kind has it, one for those that an engine fills up to pages, and their sum."""
+    lines: list[str] = []
+    pages: dict[tuple[int, int], Fraction] = {}
+    total = Fraction(0)
+    for stored in states:
+        total += stored.most_bits / 8
+        element = stored.row_bits / 8 / prod(stored.stream.factors)
+        if element.denominator == 1:
+            factors = " x ".join(f"{factor:,}" for factor in stored.stream.factors)
+            layers, size = plural(stored.layers, "layer"), plural(int(element), "byte")
+            held = _copies(stored.positions(1)) + _result(stored)
+            lines.append(f"{_label(stored)}: {layers} x {factors} x {size}{held}")
+        else:
+            held_so = stored.layers, stored.positions(1)
+            pages[held_so] = pages.get(held_so, Fraction(0)) + stored.row_bits / 8
+    for (count, copies), page in pages.items():
+        product = f"{plural(count, 'layer')} x {amount(page)} bytes{_copies(copies)}"
+        lines.append(f"states, filled up to pages: {product} = {amount(count * copies * page)} bytes per sequence")
+    yield from lines
+    if len(lines) > 1:
+        yield f"states together: {amount(total)} bytes per sequence"
 
 
 def _label(stored: Stored) -> str:
-    window = "" if stored.grows else ", window"
+    window = ""
+    if not stored.stream.grows and not stored.stream.is_state:
+        window = ", windows stored in full" if stored.grows else ", window"
     filled = ", phantom layers" if stored.phantom else ""
     return stored.stream.role.replace("_", " ") + window + filled
 
 
-def _product(stored: Stored, copies: Fraction, tp: int) -> str:
+def _pool_share(stored: Stored, storage: Storage) -> Fraction:
+    """Tokens of a pool of windows for each token of the full layers; 1 where windows have none of their own."""
+    if stored.stream.grows or not stored.grows or not isinstance(storage, IdealStorage):
+        return Fraction(1)
+    return min(Fraction(1), stored.row_bits / storage.row_bits(stored.stream))
+
+
+def _product(stored: Stored, copies: Fraction, tp: int, pool_share: Fraction) -> str:
     """The bytes of one token in all layers that store it so, as factors."""
     stream = stored.stream
     widths = [f"{width:,}" for width in stream.widths]
@@ -124,9 +160,10 @@ def _product(stored: Stored, copies: Fraction, tp: int) -> str:
         factors.append(plural(int(rows), "KV head"))
     elif rows > 1:
         factors.append(plural(int(rows), "row"))
-    element = stored.row_bits / sum(stream.widths)
+    row_bits = stored.row_bits / pool_share
+    element = row_bits / sum(stream.widths)
     if element.denominator > LARGEST_DENOMINATOR:  # a row layout, not so many bits an element
-        factors.append(f"{amount(stored.row_bits / 8)} bytes")
+        factors.append(f"{amount(row_bits / 8)} bytes")
     else:
         if len(set(widths)) == 1 and len(widths) > 1:
             factors.insert(0, str(len(widths)))
@@ -135,6 +172,8 @@ def _product(stored: Stored, copies: Fraction, tp: int) -> str:
         factors.append(plural(int(element / 8), "byte") if element % 8 == 0 else f"{amount(element)} bits / 8")
     if copies > 1:
         factors.append(f"{amount(copies)} copies over TP {tp}")
+    if pool_share < 1:
+        factors.append(f"{amount(pool_share)} tokens in the pool of windows")
     if stored.keep.most is not None and stored.block * (1 + stored.spare_blocks) > 1:
         held = stored.positions(stored.keep.most * stored.keep.every)
         factors.append(f"{held:,} tokens of a full window in blocks of {stored.block:,}")
@@ -143,6 +182,10 @@ def _product(stored: Stored, copies: Fraction, tp: int) -> str:
     divided = [f" / {stored.keep.every:,} tokens"] if stored.keep.every > 1 else []
     divided += [f" / DCP {stored.split}"] if stored.split > 1 else []
     return " x ".join(factors) + "".join(divided)
+
+
+def _copies(copies: int) -> str:
+    return f" x {copies:,} copies" if copies > 1 else ""
 
 
 def _result(stored: Stored) -> str:
@@ -185,11 +228,27 @@ def _or_none(count: int | None) -> str:
 
 
 def _weights(found: KvEstimate) -> Iterator[str]:
-    weights = found.load.weights
-    for label, held in (("exact", found.exact), ("nominal", found.nominal)):
-        if held is not None:
-            size = f"{gb(held.weight_bytes)} ({gib(held.weight_bytes)})"
-            yield f"{label}: {held.parameters:,} parameters in {weights.name} ({weights.title}) = {size}"
+    weights, model = found.load.weights, found.load.model
+    by_bits = parameters_by_bits(model, weights)
+    stated = {weights.role_bits(tensors.role) for _, tensors in model.tensors() if tensors.total}
+    title = f" ({weights.title})" if by_bits.keys() <= stated else ", as the checkpoint stores it"
+    parts = " + ".join(f"{count:,} x {_bits(bits)}" for bits, count in by_bits.items())
+    exact, size = found.exact, f"{found.exact.weight_bytes:,} bytes = {_size(found.exact)}"
+    yield f"exact: {exact.parameters:,} parameters in {weights.name}{title}: {parts} = {size}"
+    if found.nominal is not None:
+        scaled = f"{exact.weight_bytes:,} bytes x {found.nominal.parameters:,} / {exact.parameters:,}"
+        named = f"{found.nominal.parameters:,} parameters, the round figure of its name"
+        yield f"nominal: {named}: {scaled} = {_size(found.nominal)}"
+
+
+def _bits(bits: Fraction) -> str:
+    """The bits of one weight, none rounded: a decimal, or a fraction where scales make no short one."""
+    digits = f"{float(bits):.{BIT_DECIMALS}f}".rstrip("0").rstrip(".")
+    return f"{digits} bits" if Fraction(digits) == bits else f"{bits} bits"
+
+
+def _size(held: Holding) -> str:
+    return f"{gb(held.weight_bytes)} ({gib(held.weight_bytes)})"
 
 
 def _budget(found: KvEstimate, home: Home) -> str:
@@ -212,13 +271,7 @@ def _budget(found: KvEstimate, home: Home) -> str:
         [name, *(f"{float(Fraction(size or 0, unit)):,.1f}" for size in sizes for unit in (GB, GIB))]
         for name, sizes in lines
     ]
-    text = table(columns, rows)
-    if found.nominal is not None:
-        text += "\n" + paragraph(
-            f"exact counts the model's {found.exact.parameters:,} parameters; nominal the {found.nominal.parameters:,} "
-            f"of its name, as published round figures do"
-        )
-    return text
+    return table(columns, rows)
 
 
 def _outside(found: KvEstimate) -> str:

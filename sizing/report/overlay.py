@@ -9,7 +9,6 @@ from pathlib import Path
 from sizing.plan.calibration import Calibration
 from sizing.pool.engines.measured import Measurement
 from sizing.report.files import check_new_place, write_new
-from sizing.report.text import share
 from sizing.units.errors import BadInput, Problem
 
 ENGINES, SOURCES = "engines.yaml", "sources.yaml"
@@ -61,7 +60,7 @@ def _entry_lines(logs: Sequence[Seen]) -> list[str]:
     sources = ", ".join(dict.fromkeys(_key(each) for each, _ in logs))
     spread = f", range: [{sizes[0]} bytes, {sizes[-1]} bytes]" if len(sizes) > 1 else ""
     given = {
-        "share": None if measured.utilisation is None else share(measured.utilisation),
+        "share": None if measured.utilisation is None else f"{float(measured.utilisation * 100)} %",
         "batched_tokens": measured.batched_tokens,
         "sequences": measured.sequences,
         "longest": measured.longest,

@@ -55,7 +55,8 @@ class ModelShape:
     multi-token prediction and `mtp_extra` what they bring along: in the checkpoint, but neither in `parameters` nor in
     the cache while nothing is speculated. `encoders` turn images or sound into tokens: in the checkpoint, and no part
     of the language model that is counted here. `native_bits` are the bits of a weight in the checkpoint, by role, where
-    they differ from what `native_weights` says.
+    they differ from what `native_weights` says. `notes` are sentences for the reader: what the file that the shape was
+    read from leaves open or asks for.
     """
 
     name: str
@@ -75,6 +76,7 @@ class ModelShape:
     mtp_extra: tuple[Tensors, ...] = ()
     encoders: tuple[Tensors, ...] = ()
     native_bits: RoleBits = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def layer_count(self) -> int:
@@ -142,6 +144,16 @@ class ModelShape:
     def bytes_per_token(self, sharding: Sharding, storage: Storage) -> Fraction:
         """What one more token costs at a long context, over all GPUs of a pool; index keys included."""
         return _token_bytes(stored for stored in self._stored(sharding, storage) if stored.grows)
+
+    def bytes_per_token_within(self, context: int, sharding: Sharding, storage: Storage) -> Fraction:
+        """What one more token costs as long as no window that holds `context` tokens is full."""
+        return _token_bytes(
+            stored for stored in self._stored(sharding, storage) if stored.grows or stored.window >= context
+        )
+
+    def windows(self, sharding: Sharding, storage: Storage) -> tuple[int, ...]:
+        """The tokens that windows, chunks and rings hold when they are full, each size once, the least first."""
+        return tuple(sorted({stored.window for stored in self._stored(sharding, storage) if stored.window}))
 
     def index_bytes_per_token(self, sharding: Sharding, storage: Storage) -> Fraction:
         """The part of `bytes_per_token` that the keys of indexers take."""

@@ -10,6 +10,7 @@ caching and speculation add is the engine's.
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
 from sizing.sequence.attention import AttentionKind, attention_kind, head_refusal
 from sizing.sequence.sharding import Sharding
@@ -31,22 +32,29 @@ class RecurrentKind(AttentionKind):
         """(number, name) of what TP must divide."""
 
     @abstractmethod
-    def conv_elements(self, tp: int) -> int:
-        """Elements of the convolution's state over the pool."""
+    def conv_factors(self, tp: int) -> tuple[int, ...]:
+        """What multiplies to the elements of the convolution's state over the pool; empty where it has none."""
 
     @abstractmethod
-    def state_elements(self, tp: int) -> int:
-        """Elements of the recurrent state over the pool."""
+    def state_factors(self, tp: int) -> tuple[int, ...]:
+        """What multiplies to the elements of the recurrent state over the pool; empty where it has none."""
 
     def streams(self, tp: int) -> tuple[Stream, ...]:
         states = (
-            (CacheRole.CONV_STATE, self.conv_elements(tp), CONV_BITS),
-            (CacheRole.RECURRENT_STATE, self.state_elements(tp), self.state_bits),
+            (CacheRole.CONV_STATE, self.conv_factors(tp), CONV_BITS),
+            (CacheRole.RECURRENT_STATE, self.state_factors(tp), self.state_bits),
         )
         return tuple(
-            Stream(role=role, widths=(elements,), rows=1, keep=ONE, own_bits=Fraction(elements * bits))
-            for role, elements, bits in states
-            if elements
+            Stream(
+                role=role,
+                widths=(prod(factors),),
+                rows=1,
+                keep=ONE,
+                own_bits=Fraction(prod(factors) * bits),
+                factors=factors,
+            )
+            for role, factors, bits in states
+            if factors and all(factors)
         )
 
     def refusal(self, sharding: Sharding) -> str | None:
@@ -74,11 +82,11 @@ class Mamba(RecurrentKind):
     def heads_to_split(self) -> tuple[int, str]:
         return self.inner, "Mamba channels"
 
-    def conv_elements(self, tp: int) -> int:
-        return (self.conv_kernel - 1) * self.inner
+    def conv_factors(self, tp: int) -> tuple[int, ...]:
+        return self.conv_kernel - 1, self.inner
 
-    def state_elements(self, tp: int) -> int:
-        return self.inner * self.state
+    def state_factors(self, tp: int) -> tuple[int, ...]:
+        return self.inner, self.state
 
     def tensors(self, hidden: int) -> tuple[Tensors, ...]:
         selection = self.time_step_rank + 2 * self.state
@@ -118,12 +126,12 @@ class Mamba2(RecurrentKind):
     def heads_to_split(self) -> tuple[int, str]:
         return self.heads, "Mamba heads"
 
-    def conv_elements(self, tp: int) -> int:
+    def conv_factors(self, tp: int) -> tuple[int, ...]:
         groups = self.groups if self.groups % tp == 0 else tp
-        return (self.conv_kernel - 1) * (self.inner + 2 * groups * self.state)
+        return self.conv_kernel - 1, self.inner + 2 * groups * self.state
 
-    def state_elements(self, tp: int) -> int:
-        return self.inner * self.state
+    def state_factors(self, tp: int) -> tuple[int, ...]:
+        return self.heads, self.head_dim, self.state
 
     def tensors(self, hidden: int) -> tuple[Tensors, ...]:
         convolved = self.inner + 2 * self.groups * self.state
@@ -155,11 +163,11 @@ class GatedDeltaNet(RecurrentKind):
     def heads_to_split(self) -> tuple[int, str]:
         return self.key_heads, "key heads of the delta net"
 
-    def conv_elements(self, tp: int) -> int:
-        return (self.conv_kernel - 1) * self.convolved
+    def conv_factors(self, tp: int) -> tuple[int, ...]:
+        return self.conv_kernel - 1, self.convolved
 
-    def state_elements(self, tp: int) -> int:
-        return self.value_heads * self.value_head_dim * self.key_head_dim
+    def state_factors(self, tp: int) -> tuple[int, ...]:
+        return self.value_heads, self.value_head_dim, self.key_head_dim
 
     def tensors(self, hidden: int) -> tuple[Tensors, ...]:
         values = self.value_heads * self.value_head_dim
@@ -194,11 +202,11 @@ class KimiDeltaAttention(RecurrentKind):
     def heads_to_split(self) -> tuple[int, str]:
         return self.heads, "heads of delta attention"
 
-    def conv_elements(self, tp: int) -> int:
-        return (self.conv_kernel - 1) * 3 * self.width
+    def conv_factors(self, tp: int) -> tuple[int, ...]:
+        return self.conv_kernel - 1, 3, self.width
 
-    def state_elements(self, tp: int) -> int:
-        return self.width * self.head_dim
+    def state_factors(self, tp: int) -> tuple[int, ...]:
+        return self.heads, self.head_dim, self.head_dim
 
     def tensors(self, hidden: int) -> tuple[Tensors, ...]:
         full, low = hidden * self.width, self.head_dim * (hidden + self.width)
@@ -230,11 +238,11 @@ class LightningAttention(RecurrentKind):
     def heads_to_split(self) -> tuple[int, str]:
         return self.heads, "heads of linear attention"
 
-    def conv_elements(self, tp: int) -> int:
-        return 0
+    def conv_factors(self, tp: int) -> tuple[int, ...]:
+        return ()
 
-    def state_elements(self, tp: int) -> int:
-        return self.width * self.head_dim
+    def state_factors(self, tp: int) -> tuple[int, ...]:
+        return self.heads, self.head_dim, self.head_dim
 
     def tensors(self, hidden: int) -> tuple[Tensors, ...]:
         return (
@@ -257,11 +265,11 @@ class ShortConvolution(RecurrentKind):
     def heads_to_split(self) -> tuple[int, str]:
         return self.width, "channels of the convolution"
 
-    def conv_elements(self, tp: int) -> int:
-        return (self.conv_kernel - 1) * self.width
+    def conv_factors(self, tp: int) -> tuple[int, ...]:
+        return self.conv_kernel - 1, self.width
 
-    def state_elements(self, tp: int) -> int:
-        return 0
+    def state_factors(self, tp: int) -> tuple[int, ...]:
+        return ()
 
     def tensors(self, hidden: int) -> tuple[Tensors, ...]:
         return (

@@ -48,7 +48,7 @@ class Stream:
     `widths` are the elements of a row by part, `rows` the rows of one position over all GPUs of the pool, replication
     included. `own_bits` are the bits of a row that no KV precision changes; None leaves them to the precision.
     `split` says whether decode context parallel splits the positions. `flop` is what one decode step spends on one
-    position, over all heads of the layer.
+    position, over all heads of the layer. `factors` are what the elements of a state multiply from.
     """
 
     role: CacheRole
@@ -58,6 +58,7 @@ class Stream:
     own_bits: Fraction | None = None
     split: bool = False
     flop: int = 0
+    factors: tuple[int, ...] = ()
 
     @property
     def elements(self) -> int:
@@ -118,6 +119,11 @@ class Stored:
     def token_flop(self) -> Fraction:
         """FLOP of one decode step for each token that is kept."""
         return Fraction(0 if self.phantom else self.layers * self.stream.flop, self.keep.every)
+
+    @property
+    def window(self) -> int:
+        """Tokens that are held when what does not grow is full; 0 for what grows and for states."""
+        return 0 if self.keep.most is None or self.stream.is_state else self.keep.most * self.keep.every
 
     @property
     def most_bits(self) -> Fraction:

@@ -93,6 +93,15 @@ def weight_bytes(model: ModelShape, weight_format: WeightFormat) -> WeightBytes:
     return _sum(_own(model, weight_format))
 
 
+def parameters_by_bits(model: ModelShape, weight_format: WeightFormat) -> Mapping[Fraction, int]:
+    """How many of the model's parameters have so many bits, the most numerous first: what `weight_bytes` adds up."""
+    found: dict[Fraction, int] = {}
+    for layers, tensors, bits in _own(model, weight_format):
+        found[bits] = found.get(bits, 0) + layers * tensors.total
+    counted = ((bits, count) for bits, count in found.items() if count)
+    return dict(sorted(counted, key=lambda each: (-each[1], each[0])))
+
+
 def checkpoint_bytes(model: ModelShape) -> int:
     """Bytes of the checkpoint's weights in its own format, with layers for multi-token prediction and encoders."""
     weight_format = FORMATS[model.native_weights]

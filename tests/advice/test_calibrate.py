@@ -91,7 +91,7 @@ def test_without_the_memory_of_the_gpu_the_parts_are_summed() -> None:
         (Fraction(1, 2), 1, "half: the cache has 8 bits"),
         (Fraction(2), 1, "twice: the cache has 16 bits"),
         (Fraction(1, 4), 4, "a 4th: more GPUs than TP 4"),
-        (Fraction(4), 4, "4 times: every GPU has all heads"),
+        (Fraction(4), 4, "TP 1 in place of 4 explains it"),  # and so do the weights
         (Fraction(3), 1, "neither precision nor TP explains it"),
     ],
 )
@@ -106,7 +106,9 @@ def test_a_difference_of_a_token_is_explained(factor: Fraction, tp: int, why: st
     [
         ("14.99", "within what allocation rounds up"),
         ("15.60", "the engine holds 0.61 GiB more"),
-        ("8.49", "fewer bits"),
+        ("13.99", "the checkpoint has fewer bits than bf16"),
+        ("8.49", "off by more than 20 %: the checkpoint has fewer bits than bf16"),
+        ("45", "off by more than 20 %: the checkpoint has more bits than bf16"),
     ],
 )
 def test_a_difference_of_weights_is_explained(printed: str, why: str) -> None:
@@ -161,3 +163,57 @@ def test_how_an_engine_was_started() -> None:
     assert (start.graphs_inside, start.state_copies, start.sequences) == (False, 2, 64)
     assert start_of(replace(LOG, prefix_caching=False)).state_copies == 1
     assert start_of(LOG) == Start(utilisation=Fraction(95, 100), longest=8192)
+
+
+LINES = EngineLog(file="lines.log", engine="vllm", weight_bytes=gib("32.90"), cache_bytes=gib("36"), tokens=471_856)
+
+
+def of_70b(log: EngineLog, tp: int, **changes: Any) -> Calibration:
+    model = CATALOG.model("llama-3.3-70b")
+    given = {"model": model, "layout": layout_for(model, tp), "hbm_bytes": 85_520_809_984, "gpu": "h100"}
+    return compared(log, **{**given, **changes})
+
+
+@pytest.mark.parametrize("said", [1, 2, 8])
+def test_the_parallel_size_that_explains_a_log_is_named(said: int) -> None:
+    found = of_70b(LINES, said)
+    assert {found.of(each).why for each in ("weights", "token")} == {f"TP 4 in place of {said} explains it"}
+    assert found.measured is None
+    assert "weights are off by more than 20 %" in (found.unwritten or "")
+    fits = of_70b(LINES, 4)
+    assert fits.of("weights").why == "within what allocation rounds up"
+    assert fits.of("token").why == "as the profile stores it"
+    assert fits.measured is not None
+
+
+def test_without_weights_precision_and_parallel_size_cannot_be_told_apart() -> None:
+    why = of_70b(replace(LINES, weight_bytes=None), 2).of("token").why
+    assert why.startswith("half: the cache has 8 bits")
+    assert why.endswith("or TP is 4")
+
+
+def test_eight_bits_are_no_other_parallel_size() -> None:
+    why = of_70b(replace(LINES, tokens=2 * 471_856), 4).of("token").why
+    assert why == "half: the cache has 8 bits an element, not 16"
+
+
+def test_less_than_nothing_is_implausible() -> None:
+    found = compared(replace(LOG, cache_bytes=gib("68.11"), tokens=557_936), gpu="h100")
+    assert (found.outside_bytes or 0) < 0
+    assert found.of("outside").why.startswith("implausible")
+    assert found.unwritten == "less than nothing is seen beside cache and weights"
+
+
+def test_what_is_measured_says_for_which_replica() -> None:
+    assert compared().unwritten == "no log names its GPU: --system does"
+    found = compared(replace(LOG, eager=True, batched_tokens=2048), gpu="h100").measured
+    assert found is not None
+    assert (found.profile, found.gpu, found.gpus, found.tp, found.dcp) == ("vllm-0.19", "h100", 1, 1, 1)
+    assert (found.weights, found.kv_precision) == ("bf16", "bf16")
+    assert (found.utilisation, found.longest, found.batched_tokens, found.eager) == (Fraction(19, 20), 8192, 2048, True)
+
+
+def test_sequences_without_the_memory_of_a_gpu() -> None:
+    assert "name it by --system" in compared(hbm_bytes=None).of("sequences").why
+    silent = replace(LOG, concurrency=None)
+    assert compared(silent, hbm_bytes=None).of("sequences").why == "not printed by this engine"

@@ -1,15 +1,18 @@
 """Engine profiles in the catalog: which version has which, and what an overlay can say."""
 
+import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sizing.catalog.catalog import Catalog
-from sizing.catalog.engines import as_version, is_for, profile_of
+from sizing.catalog.engines import as_version, engine_named, is_for, measurements, profile_of
 from sizing.pool.engines.ideal import IdealEngine
 from sizing.pool.engines.measured import MeasuredEngine
-from sizing.pool.engines.profile import Engine
+from sizing.pool.engines.profile import Engine, Memory, Settings
+from sizing.pool.layout import Layout
 from sizing.units.errors import BadInput
 
 CATALOG = Catalog()
@@ -91,7 +94,9 @@ def test_every_figure_has_its_sources() -> None:
 MEASURED = """\
 vllm:
   measured:
-    m-on-1: {model: m, gpus: 1, outside_memory: {value: 3 GiB, sources: [vllm_032], date: 2026-11-29, confidence: high}}
+    m-on-1:
+      {model: m, gpu: h100, gpus: 1, tp: 1, weights: bf16, kv_precision: fp8, share: 95 %, logs: [a.log],
+       outside_memory: {value: 3 GiB, sources: [vllm_032], date: 2026-11-29, confidence: high}}
 """
 
 
@@ -104,7 +109,59 @@ def test_what_was_measured_lies_over_a_profile(tmp_path: Path) -> None:
     engine = overlay(tmp_path, MEASURED).engine("vllm")
     assert isinstance(engine, MeasuredEngine)
     assert engine.engine == CATALOG.engine("vllm")
-    assert [(each.model, each.gpus, each.outside_bytes) for each in engine.measured] == [("m", 1, 3 * 2**30)]
+    (found,) = engine.measured
+    assert (found.profile, found.seen_in, found.model, found.gpu, found.gpus) == ("vllm", ("a.log",), "m", "h100", 1)
+    assert (found.utilisation, found.batched_tokens, found.outside_bytes) == (Fraction(95, 100), None, 3 * 2**30)
+    assert measurements(Catalog([tmp_path])) == engine.measured
+    assert measurements(CATALOG) == ()
+
+
+def test_a_replica_is_measured_once(tmp_path: Path) -> None:
+    again = MEASURED.partition("measured:\n")[2].replace("m-on-1", "again")
+    with pytest.raises(BadInput, match=r"measured.m-on-1 and measured.again are of the same replica"):
+        overlay(tmp_path, MEASURED + again)
+    engine = overlay(tmp_path, MEASURED + again.replace("h100", "h200")).engine("vllm")
+    assert isinstance(engine, MeasuredEngine)
+    assert [each.gpu for each in engine.measured] == ["h100", "h200"]
+
+
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [("vllm-0.31", "vllm"), ("vllm-0.19", "vllm-0.19"), ("vllm-0.18.2", "vllm-0.19"), ("sglang-0.5.11", "sglang"),
+     ("tensorrt-llm-1.2", "tensorrt-llm"), ("ideal", "ideal")],
+)  # fmt: skip
+def test_a_version_names_the_profile_that_is_for_it(name: str, profile: str) -> None:
+    assert engine_named(CATALOG, name) == profile
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "near"),
+    [
+        ("vllm-0.41", "no profile is for vllm 0.41", "vllm"),
+        ("tensorrt-llm-0.9", "no profile is for tensorrt-llm 0.9", "tensorrt-llm"),
+        ("vlm", "engine 'vlm' is not known", "vllm"),
+        ("sglang-new", "engine 'sglang-new' is not known", "sglang"),
+    ],
+)
+def test_other_names_are_refused(name: str, what: str, near: str) -> None:
+    with pytest.raises(BadInput, match=what) as raised:
+        engine_named(CATALOG, name)
+    assert raised.value.problems[0].nearest == near
+
+
+def test_the_overlay_of_the_documentation_is_one(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    source = "our_launch: {title: Our launch script, address: serve.sh, date: 2026}"
+    assert source in text
+    (tmp_path / "sources.yaml").write_text(source, encoding="utf-8")
+    catalog = overlay(tmp_path, example)
+    memory, model, layout = Memory(80 * 10**9, "NVIDIA"), CATALOG.model("llama-3.1-8b"), Layout(1)
+    given = catalog.engine("vllm").settings(memory, model, layout)
+    assert given == Settings(Fraction(95, 100), "total memory", 4096, 256)
+    shared = catalog.engine("sglang").settings(memory, model, layout)
+    assert shared is not None
+    assert shared.share == Fraction(85, 100)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ TOLD = {"confidence": "high", "imported": IMPORTED}
 
 
 def reads_back(model: ModelShape) -> None:
+    model = replace(model, notes=tuple(IMPORTED["notes"]))
     entry = entry_of(model, TOLD)
     text = as_yaml(entry, ["A remark of several words, " * 10])
     assert max(len(line) for line in text.splitlines() if '"' not in line) <= LINE_LENGTH

@@ -67,6 +67,53 @@ def test_an_entry_in_place_of_a_shipped_model_is_told(
         assert ("in place of the shipped model" in capsys.readouterr().err) is told
 
 
+def test_an_entry_in_place_of_a_shipped_model_keeps_nothing_of_it(
+    capsys: pytest.CaptureFixture[str], config: Path, tmp_path: Path
+) -> None:
+    overlay = tmp_path / "mine"
+    assert run(["import", str(config), "--name", "llama-3.1-70b", "-o", str(overlay)]) == 0
+    assert (overlay / "models" / "llama-3.1-70b.yaml").read_text("utf-8").startswith("replaces: true\n")
+    capsys.readouterr()
+    (found,) = documents(capsys, "llama-3.1-70b", "--catalog", str(overlay))
+    assert found["parameters"] == CASES["falcon_h1"]["parameters"]
+    assert found["nominal"] is None
+    assert run(["kv", "meta-llama/Llama-3.1-70B", "--catalog", str(overlay)]) == 2
+    capsys.readouterr()
+    assert run(["catalog", "models", "llama-3.1-70b", "--catalog", str(overlay), "--json", "-"]) == 0
+    entry = json.loads(capsys.readouterr().out)
+    assert "llama3_70b_config" not in json.dumps(entry)
+    assert "replaces" not in json.dumps(entry)
+
+
+def test_what_a_file_leaves_open_is_told_by_every_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine" / "config.json"
+    path.parent.mkdir()
+    quantised = {"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}}
+    path.with_name("hf_quant_config.json").write_text(json.dumps(quantised), encoding="utf-8")
+    tree = {key: value for key, value in CASES["llama"]["config"].items() if key != "num_key_value_heads"}
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    told = ["Its file leaves out num_key_value_heads: taken as its architecture has it by default."]
+    told.append("The checkpoint asks for a KV cache in fp8.")
+    assert documents(capsys, str(path))[0]["notes"] == told
+    assert run(["kv", str(path)]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert all(note in " ".join(said.out.split()) for note in told)
+    assert run(["import", str(path), "-o", str(tmp_path / "catalog")]) == 0
+    capsys.readouterr()
+    assert documents(capsys, "mine", "--catalog", str(tmp_path / "catalog"))[0]["notes"] == told
+    workload, plan = tmp_path / "w.yaml", tmp_path / "plan.json"
+    workload.write_text(
+        "name: Mine\nclasses:\n- {name: c, model: ./mine, context: 64, concurrency: 3}\n"
+        "policy: {systems: [hgx-h200-8]}\n",
+        encoding="utf-8",
+    )
+    assert run(["solve", str(workload), "--json", str(plan), "--out", str(tmp_path)]) == 0
+    said_by_solve = " ".join(capsys.readouterr().out.split())
+    assert all(f"mine: {note}" in said_by_solve for note in told)
+    assert run(["verify", str(plan)]) == 0
+
+
 def test_nothing_is_overwritten_unasked(capsys: pytest.CaptureFixture[str], config: Path, tmp_path: Path) -> None:
     target = tmp_path / "other.yaml"
     target.write_text("mine", encoding="utf-8")

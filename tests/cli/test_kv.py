@@ -229,7 +229,10 @@ def test_text_shows_every_step(text) -> None:
     assert "less reserve, 10 % 112.8 105.1 112.8 105.1" in said
     assert "less weights, bf16 141.1 131.4 140.0 130.4" in said
     assert "KV budget 874.1 814.1 875.2 815.1" in said
-    assert "exact counts the model's 70,553,706,496 parameters; nominal the 70,000,000,000 of its name" in said
+    assert "exact: 70,553,706,496 parameters in bf16" in said
+    assert (
+        "nominal: 70,000,000,000 parameters, the round figure of its name: 141,107,412,992 bytes x 70,000,000" in said
+    )
     assert "430,625 cached tokens weigh as much as the weights (nominal 427,246)" in said
     assert "105.1 of 4,096, 13.1 of 32,768, 3.3 of 131,072 tokens" in said
     assert "8 FLOP per byte of cache that it reads; the ridge of h200 is 206.1" in said
@@ -354,6 +357,10 @@ def test_fewer_bits_show_the_evidence(text) -> None:
         (("llama-3.1-70b", "--hbm", "lable", "--system", "hgx-h200-8"), "did you mean 'label'?"),
         (("llama-3.1-70b", "--hbm", "driver"), "--hbm: says nothing without --system"),
         (("llama-3.1-70b", "--reserve", "10 %"), "--reserve: says nothing without --system"),
+        (("llama-3.1-70b", "--hbm", "real"), "--hbm: says nothing without --system (seen: 'real')"),
+        (("llama-3.1-70b", "--reserve", "10"), "--reserve: says nothing without --system (seen: '10')"),
+        (("x" * 300,), "MODEL: model 'xxx"),
+        (("./" + "x" * 300,), "xxx: cannot be read: File name too long"),
         (("llama-3.1-70b", "--reserve", "10", "--system", "hgx-h200-8"), "--reserve: a bare '10' could be"),
         (("llama-3.1-70b", "--context", "1,5"), "--context: '1,5' could mean 1.5 or 15"),
         (("llama-3.1-70b", "--context", "0"), "--context: must be more than 0"),
@@ -410,3 +417,54 @@ def test_instant_commands_never_import_what_is_heavy(arguments: str) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "[]\n")
+
+
+@pytest.mark.parametrize("reserve", ["100 %", "250%"])
+def test_a_reserve_that_leaves_no_memory_is_refused(reserve: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["kv", "llama-3.1-8b", "--system", "hgx-h200-8", "--reserve", reserve]) == 2
+    assert capsys.readouterr().err == f"--reserve: leaves no memory (seen: {reserve!r}; accepted: less than 100 %)\n"
+
+
+def test_a_window_that_no_sequence_fills_is_told(kv, text) -> None:
+    """Figures of the table of models: 0 bytes beyond a window of 262,144, which is twice the limit of both models."""
+    for model, cost in (("phi-4-mini", 131_072), ("phi-3.5-mini", 393_216)):
+        (found,) = kv(model)
+        assert (found["bytes_per_token"], found["crossover_tokens"]) == (0, None)
+        (note,) = found["notes"]
+        assert note.startswith(f"No sequence fills the window of 262,144 tokens, for the limit of {model} is 131,072: ")
+        assert f"each token costs {cost:,} bytes" in note
+        assert found["sequences"][0]["bytes"] == 4096 * cost
+        assert note in text(model)
+
+
+def test_windows_in_all_layers_are_told(kv) -> None:
+    """Mistral 7B v0.1: 32 layers of 8 KV heads of 128, a window of 4,096."""
+    (note,) = kv("mistral-7b-v0.1")[0]["notes"]
+    assert "a token costs 131,072 bytes up to 4,096 tokens, and nothing beyond 4,096" in note
+    assert not any("window" in other for other in kv("gemma-3-27b")[0]["notes"])
+
+
+def test_states_are_a_product(text) -> None:
+    """Qwen3-Next: 36 layers of 32 value heads of 128 x 128 in 16 bits, a convolution over 4 of 8,192 channels."""
+    said = text("qwen3-next-80b-a3b")
+    assert "conv state: 36 layers x 3 x 8,192 x 2 bytes = 1,769,472 bytes per sequence" in said
+    assert "recurrent state: 36 layers x 32 x 128 x 128 x 2 bytes = 37,748,736 bytes per sequence" in said
+    assert "states together: 39,518,208 bytes per sequence" in said
+    assert "states together" not in text("minimax-m1-80k")
+    paged = text("falcon-h1-7b", "--engine", "vllm")
+    filled = re.search(r"states, filled up to pages: 44 layers x ([\d,]+) bytes x 2 copies = ([\d,]+) bytes", paged)
+    assert filled is not None
+    page, whole = (int(digits.replace(",", "")) for digits in filled.groups())
+    assert 44 * 2 * page == whole
+
+
+def test_the_weights_are_a_sum_that_can_be_checked(text) -> None:
+    said = text("qwen3-30b-a3b-fp8")
+    parts = re.search(r"fp8-block \(8 bits and a 32-bit scale per 128 x 128 block\): (.*?) = ([\d,]+) bytes", said)
+    assert parts is not None
+    bits = Fraction(0)
+    for part in parts[1].removesuffix(" bits").split(" bits + "):
+        count, width = part.replace(",", "").split(" x ")
+        bits += int(count) * Fraction(width)
+    assert bits / 8 == int(parts[2].replace(",", "")) == 31_174_545_408
+    assert "70,553,706,496 x 16 bits = 141,107,412,992 bytes = 141.1 GB" in text("llama-3.1-70b")

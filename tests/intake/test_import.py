@@ -1,6 +1,7 @@
 """Nested configurations, class defaults, names, and where a shape comes from."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,31 @@ def test_a_nested_file_is_a_difference_from_its_class() -> None:
     assert found.shape.bytes_per_token(WHOLE, BF16) == 5 * 2 * 4 * 256 * 2
     assert found.shape.tied_embeddings
     assert {"num_attention_heads", "num_key_value_heads", "head_dim", "vocab_size"} <= set(found.provenance.defaults)
+
+
+@pytest.mark.parametrize("stated", [{}, {"num_key_value_heads": None}])
+def test_kv_heads_that_are_left_out_are_listed(stated: dict[str, None]) -> None:
+    tree = {key: value for key, value in LLAMA.items() if key != "num_key_value_heads"} | stated
+    found = import_tree(tree)
+    assert found.provenance.defaults == ("num_key_value_heads",)
+    assert found.shape.notes[0].startswith("Its file leaves out num_key_value_heads: ")
+    assert import_tree(LLAMA).provenance.defaults == ()
+
+
+def test_nothing_is_listed_that_was_not_needed() -> None:
+    """A window of the class counts only where layers slide; a step of one is every layer."""
+    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4, "vocab_size": 128}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 256}
+    plain = {"model_type": "qwen3", **sizes, **heads, "tie_word_embeddings": False}
+    assert import_tree(plain).provenance.defaults == ()
+    slides = import_tree({**plain, "use_sliding_window": True, "max_window_layers": 2})
+    assert "sliding_window" in slides.provenance.defaults
+
+
+def test_a_type_without_a_rule_is_read_by_its_architecture_and_told() -> None:
+    found = import_tree({**LLAMA, "model_type": "llama_x", "architectures": ["LlamaForCausalLM"]})
+    assert found.shape == replace(import_tree(LLAMA).shape, notes=found.shape.notes)
+    assert "model_type 'llama_x' is not known here: read by its architecture, LlamaForCausalLM." in found.shape.notes
 
 
 def test_a_file_of_its_own_must_state_its_sizes_but_not_its_habits() -> None:

@@ -147,7 +147,8 @@ def test_a_few_lines_are_enough() -> None:
         (VLLM + SGLANG, "speaks of vllm and sglang"),
         (VLLM + VLLM.replace("org/model", "org/other"), "names several models"),
         (VLLM + VLLM.replace("v0.19.0", "v0.21.0").replace("version 0.19.0", "version 0.21.0"), "several versions"),
-        (VLLM.replace("Requested memory: 0.950000", "Requested memory: 0.000000"), "the share of memory is none"),
+        (VLLM.replace("Requested memory: 0.950000", "Requested memory: 0.000000"), "no share of its memory"),
+        (VLLM.replace("Requested memory: 0.950000", "Requested memory: 1.7"), "no share of its memory"),
     ],
 )
 def test_bad_logs_are_clear_errors(text: str, what: str) -> None:
@@ -348,18 +349,32 @@ def test_tensorrt_llm_by_blocks() -> None:
     assert fewer.tokens == 263_008
 
 
-@pytest.mark.parametrize("digits", [20, 5000])
-def test_numbers_without_end_are_no_numbers(digits: int) -> None:
-    with pytest.raises(BadInput, match="says nothing"):
-        parse_log(f"GPU KV cache size: {'9' * digits} tokens\n")
+@pytest.mark.parametrize("written", ["9" * 20, "9" * 5000, "-476,016"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GPU KV cache size: {} tokens",
+        "KV Cache is allocated. #tokens: {}, K size: 4.00 GB, V size: 4.00 GB",
+        "max_total_num_tokens={}, chunked_prefill_size=8192",
+        "Allocated 54.00 GiB for max tokens in paged KV cache ({}).",
+    ],
+)
+def test_no_cache_holds_such_tokens(written: str, line: str) -> None:
+    with pytest.raises(BadInput, match="no number of tokens"):
+        parse_log(line.format(written) + "\n")
+
+
+def test_colours_between_words() -> None:
+    coloured = "GPU \x1b[36mKV \x1b[33mcache\x1b[0m size: \x1b[1m476,016\x1b[0m tokens\n"
+    assert parse_log(coloured).tokens == 476_016
 
 
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("tensor_parallel_size=0", "tp is none"),
-        ("max_model_len=0", "longest is none"),
-        ("gpu_memory_utilization=0", "the share of memory is none"),
+        ("tensor_parallel_size=0", "tp of 0"),
+        ("max_model_len=0", "longest of 0"),
+        ("gpu_memory_utilization=0", "no share of its memory"),
         ("gpu_memory_utilization=0.9\n(Worker) gpu_memory_utilization=0.8", "several shares of memory"),
     ],
 )

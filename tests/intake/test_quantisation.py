@@ -10,6 +10,7 @@ from sizing.intake.modules import Patterns, prefixes
 from sizing.sequence.model import ModelShape
 from sizing.sequence.tensors import Role
 from sizing.sequence.weights import FORMATS, checkpoint_bytes, weight_bytes
+from sizing.units.errors import BadInput
 
 DENSE = {
     "model_type": "qwen3",
@@ -169,6 +170,46 @@ def test_a_file_beside_says_it_too() -> None:
     found = read(DENSE, {}, beside)
     assert found.shape.native_weights == "nvfp4"
     assert found.provenance.kv_precision == "fp8"
+
+
+def test_two_files_that_name_different_precisions_are_refused() -> None:
+    with pytest.raises(BadInput) as refused:
+        read(DENSE, FP8_BLOCK, {"quantization": {"quant_algo": "NVFP4"}})
+    (problem,) = refused.value.problems
+    assert problem.path == "hf_quant_config.json.quantization"
+    assert problem.what == "says that weights are in nvfp4, and quantization_config that they are in fp8-block"
+
+
+def test_two_files_that_keep_other_weights_are_told() -> None:
+    block = {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["*.self_attn.*"]}
+    found = read(DENSE, block, {"quantization": {"quant_algo": "NVFP4"}})
+    assert bits(found.shape)[Role.ATTENTION] == 16
+    (note,) = [note for note in found.shape.notes if "differ" in note]
+    assert note.endswith(": quantization_config goes.")
+    same = read(DENSE, {"quant_method": "modelopt", "quant_algo": "NVFP4"}, {"quantization": {"quant_algo": "NVFP4"}})
+    assert not any("differ" in note for note in same.shape.notes)
+
+
+def test_a_file_that_speaks_of_the_cache_alone_quantises_no_weights() -> None:
+    found = read(DENSE, {}, {"quantization": {"quant_algo": None, "kv_cache_quant_algo": "FP8"}})
+    assert found.shape.native_weights == "bf16"
+    assert found.provenance.notes == ("The checkpoint asks for a KV cache in fp8.",)
+
+
+@pytest.mark.parametrize("width", [3, 4, 6, 8])
+def test_integers_without_a_name_of_their_own_are_told(width: int) -> None:
+    """GPTQ in groups of 128: a 16-bit scale and a zero each, and 32 bits for each input channel."""
+    grouped = {"num_bits": width, "type": "int", "group_size": 128}
+    blocks: tuple[dict[str, Any], ...] = (
+        {"quant_method": "gptq", "bits": width, "group_size": 128},
+        {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": grouped}}},
+    )
+    for block in blocks:
+        found = read(DENSE, block)
+        assert found.shape.native_weights == ("int8" if width == 8 else "int4")
+        assert int(bits(found.shape)[Role.FEED_FORWARD]) == width
+        told = f"Weights have {width} bits and are counted so; they go by the name of int4."
+        assert (told in found.shape.notes) is (width in (3, 6))
 
 
 def test_a_cache_that_the_checkpoint_asks_for_is_told_and_changes_nothing() -> None:

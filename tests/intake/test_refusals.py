@@ -258,3 +258,44 @@ def test_a_shape_of_blocks_has_two_sides() -> None:
     for shape in ([0, 0], [128], "128", [128, 0.5]):
         tree = {**LLAMA, "quantization_config": {"quant_method": "fp8", "weight_block_size": shape}}
         assert only(tree).path == "quantization_config.weight_block_size"
+
+
+@pytest.mark.parametrize(
+    ("tree", "path", "what"),
+    [
+        ({**LLAMA, "num_kv_heads": 1}, "num_kv_heads", "contradicts num_key_value_heads, which is 2"),
+        (
+            {**CASES["deepseek_v3"]["config"], "first_k_dense_replace": 70},
+            "first_k_dense_replace",
+            f"makes 70 of {CASES['deepseek_v3']['config']['num_hidden_layers']} layers dense",
+        ),
+        (
+            {**LLAMA, "architectures": ["LlamaForSequenceClassification"]},
+            "architectures",
+            "judges a text and writes none",
+        ),
+        ({**LLAMA, "architectures": ["Qwen2ForRewardModel"]}, "architectures", "judges a text and writes none"),
+    ],
+)
+def test_what_contradicts_itself_or_writes_nothing_is_refused(tree: dict[str, Any], path: str, what: str) -> None:
+    problem = only(tree)
+    assert problem.path == path
+    assert what in problem.what
+
+
+def test_two_names_of_one_size_may_agree() -> None:
+    assert import_tree({**LLAMA, "num_kv_heads": 2}).shape == import_tree(LLAMA).shape
+
+
+def test_an_upper_bound_is_told() -> None:
+    problem = only({**LLAMA, "max_position_embeddings": 999_999_999_999_999})
+    assert problem.accepted == "a whole number of 1 to 10,000,000,000,000"
+
+
+def test_a_default_that_does_not_fit_is_told_as_one() -> None:
+    """Qwen3's class has 32 KV heads where the file names none."""
+    tree = {key: value for key, value in LLAMA.items() if key != "num_key_value_heads"}
+    problem = only({**tree, "model_type": "qwen3", "architectures": None, "num_attention_heads": 40, "head_dim": 8})
+    assert problem.what == "is missing, and 40 query heads cannot share 32 KV heads, the default of this architecture"
+    assert problem.seen is None
+    assert only({**LLAMA, "num_key_value_heads": 3}).seen == "3"

@@ -169,10 +169,62 @@ def test_windows_reserve_what_is_in_flight_once_a_pool() -> None:
         assert budget.reserve_bytes - outside.total == taken
 
 
+MEASURED = Measurement(
+    profile="vllm-0.19",
+    seen_in=("start.log",),
+    model="llama-3.1-8b",
+    gpu="h100",
+    gpus=1,
+    tp=1,
+    dcp=1,
+    weights="bf16",
+    kv_precision="bf16",
+    outside_bytes=3 * GIB,
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"profile": "vllm"}, "the profile is vllm-0.19, not vllm"),
+        ({"gpu": "h200"}, "the GPU is h100, not h200"),
+        ({"gpus": 2}, "a replica has 1 GPUs, not 2"),
+        ({"tp": 2}, "TP is 1, not 2"),
+        ({"dcp": 2}, "DCP is 1, not 2"),
+        ({"weights": "int4"}, "the weights are not in int4"),
+        ({"kv_precision": "fp8"}, "the cache is in bf16, not fp8"),
+        ({"model": "other"}, "the model is llama-3.1-8b, not other"),
+    ],
+)
+def test_what_was_measured_holds_for_one_replica(change: dict[str, Any], why: str) -> None:
+    rules = CATALOG.engine("vllm-0.19")
+    gpu = replace(memory(rules, H100), gpu="h100")
+    case = (gpu, LLAMA, WEIGHTS, BF16, Layout(1))
+    other = replace(MEASURED, **change)
+    assert [*other.differences("vllm-0.19", *case)] == [why]
+    assert MeasuredEngine(rules, (other,)).budget(*case) == rules.budget(*case)
+    assert MeasuredEngine(rules, (other, MEASURED)).of(*case) is MEASURED
+
+
+def test_a_start_as_it_was_measured() -> None:
+    rules = CATALOG.engine("vllm-0.19")
+    gpu = replace(memory(rules, H100), gpu="h100")
+    case = (gpu, LLAMA, WEIGHTS, BF16, Layout(1))
+    given = replace(MEASURED, utilisation=Fraction(1, 2), batched_tokens=2048)
+    said = Start(utilisation=Fraction(1, 2), batched_tokens=2048, taken_bytes=3 * GIB)
+    measured = MeasuredEngine(rules, (given,))
+    assert measured.budget(*case) == rules.budget(*case, said)
+    larger = Start(batched_tokens=4096)
+    assert measured.budget(*case, larger) == rules.budget(*case, larger)
+    eager = Start(graphs_inside=False)
+    assert measured.budget(*case, eager) == rules.budget(*case, eager)
+    assert given.started(Start(utilisation=Fraction(3, 4))) == replace(said, utilisation=Fraction(3, 4))
+
+
 def test_what_was_measured_goes_before_the_rules() -> None:
     rules = CATALOG.engine("vllm-0.19")
-    measured = MeasuredEngine(rules, (Measurement("llama-3.1-8b", 1, 3 * GIB),))
-    gpu = memory(rules, H100)
+    measured = MeasuredEngine(rules, (MEASURED,))
+    gpu = replace(memory(rules, H100), gpu="h100")
     outside = measured.outside(gpu, LLAMA, WEIGHTS, Layout(1))
     assert outside.taken == 3 * GIB
     assert outside.unused == rules.outside(gpu, LLAMA, WEIGHTS, Layout(1), Start()).unused

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sizing.catalog.border import LONGEST_NAME
 from sizing.catalog.catalog import Catalog
 from sizing.request.canonical import canonical_json
 from sizing.request.load import load_workload, request_from_document, workload_from
@@ -93,14 +94,56 @@ def test_one_file_may_serve_several_classes(tmp_path: Path) -> None:
     assert found.classes[0].model == found.classes[1].model
 
 
-def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_folders_tell_models_of_one_name_apart(tmp_path: Path) -> None:
     config(tmp_path / "a" / "mine")
     config(tmp_path / "b" / "mine", "mistral")
-    config(tmp_path / "llama-3.1-8b")
-    (line,) = refused(tmp_path, "a/mine/config.json", "b/mine/config.json")
-    assert "classes[1].model: two models have the same name" in line
-    (line,) = refused(tmp_path, "llama-3.1-8b/config.json", "meta-llama/Llama-3.1-8B")
-    assert "classes[1].model: two models have the same name" in line
+    config(tmp_path / "x y" / "llama-3.1-8b")
+    found = request(tmp_path, "a/mine/config.json", "./b/mine", "./a/mine")
+    assert [service.model.name for service in found.classes] == ["a-mine", "b-mine", "a-mine"]
+    assert [*found.document["models"]] == ["a-mine", "b-mine"]
+    assert request_from_document(json.loads(json.dumps(found.document)), Catalog()) == found
+    found = request(tmp_path, "x y/llama-3.1-8b/config.json", "meta-llama/Llama-3.1-8B")
+    assert [service.model.name for service in found.classes] == ["x-y-llama-3.1-8b", "llama-3.1-8b"]
+    assert found.classes[0].model.parameters == CASES["llama"]["parameters"]
+    assert [*found.document["models"]] == ["x-y-llama-3.1-8b"]
+
+
+def test_a_file_named_like_a_stated_shape_is_told_apart(tmp_path: Path) -> None:
+    config(tmp_path / "a" / "mine")
+    config(tmp_path / "b" / "mine", "mistral")
+    models = request(tmp_path, "./a/mine").document["models"]
+    found = workload_from({**workload("mine", "./b/mine"), "models": models}, Catalog(), folder=tmp_path)
+    assert [service.model.name for service in found.classes] == ["mine", "b-mine"]
+
+
+def test_the_same_file_under_two_paths_is_one_model(tmp_path: Path) -> None:
+    config(tmp_path / "a" / "mine")
+    config(tmp_path / "b" / "mine")
+    found = request(tmp_path, "a/mine/config.json", "b/mine/config.json")
+    assert [service.model.name for service in found.classes] == ["mine", "mine"]
+
+
+def test_a_name_too_long_to_be_told_apart_says_the_way_out(tmp_path: Path) -> None:
+    name = "m" * (LONGEST_NAME - 1)
+    config(tmp_path / "a" / name)
+    config(tmp_path / "b" / name, "mistral")
+    lines = refused(tmp_path, f"./a/{name}", f"./b/{name}")
+    assert [line.split(":")[0] for line in lines] == ["classes[0].model", "classes[1].model"]
+    assert all("another model of the workload has the same name" in line for line in lines)
+    assert all("accepted: another name of the file or of its folder" in line for line in lines)
+
+
+def test_what_a_file_leaves_open_is_an_assumption_of_the_plan(tmp_path: Path) -> None:
+    path = config(tmp_path / "mine")
+    tree = {**CASES["llama"]["config"], "quantization_config": {"quant_method": "frobnicate"}}
+    tree.pop("num_key_value_heads", None)
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    found = request(tmp_path, "mine/config.json", "deepseek-v3")
+    own = [sentence for sentence in found.assumptions if sentence.startswith("mine: ")]
+    assert any("leaves out num_key_value_heads" in sentence for sentence in own)
+    assert any("Quantisation frobnicate is not known here" in sentence for sentence in own)
+    assert not any(sentence.startswith("deepseek-v3: ") for sentence in found.assumptions)
+    assert request_from_document(json.loads(json.dumps(found.document)), Catalog()).assumptions == found.assumptions
 
 
 def test_what_is_wrong_with_files_is_told_at_once(tmp_path: Path) -> None:
@@ -108,3 +151,8 @@ def test_what_is_wrong_with_files_is_told_at_once(tmp_path: Path) -> None:
     lines = refused(tmp_path, "odd.json", "none/config.json")
     assert any("odd.json" in line and "no rule for lama" in line for line in lines)
     assert any(line.startswith("classes[1].model: no such file") for line in lines)
+
+
+def test_the_home_of_nobody_is_no_folder(tmp_path: Path) -> None:
+    (line,) = refused(tmp_path, "~nobody-is-called-so/config.json")
+    assert line.startswith("classes[0].model: no such file (seen: '~nobody-is-called-so/config.json'")

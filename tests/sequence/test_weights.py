@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sizing.sequence.model import ModelShape
 from sizing.sequence.tensors import Role
-from sizing.sequence.weights import FORMATS, WeightBytes, weight_bytes
+from sizing.sequence.weights import FORMATS, WeightBytes, parameters_by_bits, weight_bytes
 
 Shapes = Mapping[str, ModelShape]
 
@@ -74,3 +74,13 @@ def test_a_replica_never_holds_less_than_one_copy(shapes: Shapes, tp: int, atten
     for name in ("llama-3.1-70b", "deepseek-v3", "gpt-oss-120b"):
         weights = weight_bytes(shapes[name], FORMATS["fp8-block"])
         assert attention_dp * weights.on_pool(tp, tp * attention_dp) >= weights.one_copy
+
+
+def test_parameters_by_bits_add_up(shapes: Shapes) -> None:
+    for name, model in shapes.items():
+        for weight_format in FORMATS.values():
+            by_bits = parameters_by_bits(model, weight_format)
+            assert sum(by_bits.values()) == model.parameters, name
+            size = sum(bits * count for bits, count in by_bits.items()) / 8
+            assert 0 <= weight_bytes(model, weight_format).one_copy - size < 1
+    assert [*parameters_by_bits(shapes["llama-3.1-405b"], FORMATS["int4"])] == [4 + Fraction(20, 128), 16]

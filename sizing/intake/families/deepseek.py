@@ -128,8 +128,8 @@ def index_owners(config: Configuration, layers: int) -> list[bool]:
             return [True] * layers
         owners = [letter != "S" for letter in pattern[:layers]]
     else:
-        step = config.count_or(1, "index_topk_freq", least=1)
-        offset = config.count_or(2, "index_skip_topk_offset")
+        step = config.step("index_topk_freq")
+        offset = config.count_or(2, "index_skip_topk_offset") if step > 1 else 0
         owners = [max(layer - offset + 1, 0) % step == 0 for layer in range(layers)]
     named = config.items("indexer_types", layers, longer=True)
     if named is None:

@@ -36,7 +36,7 @@ def llama4(config: Configuration) -> Parts:
     if chunk is None and CHUNKED in types:
         config.refuse("is missing, and layers are chunked", "attention_chunk_size")
     chunked = ChunkedAttention(chunk=chunk or 1, **fields)
-    step = config.count_or(1, "interleave_moe_layer_step", least=1)
+    step = config.step("interleave_moe_layer_step")
     sparse = config.indices("moe_layers", layers)
     if sparse is None:
         sparse = frozenset(range(step - 1, layers, step))

@@ -49,13 +49,22 @@ def from_first(config: Configuration, layers: int) -> frozenset[int]:
     if isinstance(config.raw("moe_layer_freq"), list):
         found = config.counts("moe_layer_freq", layers) or []
         return frozenset(layer for layer, on in enumerate(found) if on)
-    first, step = config.count_or(0, "first_k_dense_replace"), config.count_or(1, "moe_layer_freq", least=1)
+    first, step = config.count_or(0, "first_k_dense_replace"), config.step("moe_layer_freq")
+    _within(config, layers, first, "first_k_dense_replace")
     return frozenset(layer for layer in range(first, layers) if layer % step == 0)
 
 
 def after_dense(config: Configuration, layers: int) -> frozenset[int]:
     """All but the first `num_dense_layers`."""
-    return frozenset(range(config.count_or(0, "num_dense_layers"), layers))
+    first = config.count_or(0, "num_dense_layers")
+    _within(config, layers, first, "num_dense_layers")
+    return frozenset(range(first, layers))
+
+
+def _within(config: Configuration, layers: int, dense: int, key: str) -> None:
+    """Note more dense layers than there are layers."""
+    if dense > layers:
+        config.contradict(f"makes {dense:,} of {layers:,} layers dense", key, dense, f"at most {layers:,}")
 
 
 def all_but_first(config: Configuration, layers: int) -> frozenset[int]:
@@ -67,7 +76,7 @@ def all_but_first(config: Configuration, layers: int) -> frozenset[int]:
 def by_step(config: Configuration, layers: int) -> frozenset[int]:
     """Every `decoder_sparse_step`-th layer, but not those in `mlp_only_layers` (Qwen)."""
     dense = config.indices("mlp_only_layers", layers) or frozenset()
-    step = config.count_or(1, "decoder_sparse_step", least=1)
+    step = config.step("decoder_sparse_step")
     if not has_experts(config):
         return frozenset()
     return frozenset(layer for layer in range(layers) if (layer + 1) % step == 0 and layer not in dense)
@@ -201,7 +210,7 @@ def ernie_layers(config: Configuration, layers: int) -> frozenset[int]:
     """From `moe_layer_start_index` to `moe_layer_end_index`, every `moe_layer_interval`-th (ERNIE 4.5)."""
     first, last = config.count_or(1, "moe_layer_start_index"), config.raw("moe_layer_end_index")
     end = last if isinstance(last, int) and 0 <= last < layers else layers - 1
-    step = config.count_or(1, "moe_layer_interval", least=1)
+    step = config.step("moe_layer_interval")
     return frozenset(layer for layer in range(first, end + 1) if (layer + 1) % step == 0)
 
 

@@ -66,6 +66,8 @@ def heads(config: Configuration, hidden: int, *, kv: int | None = None) -> Heads
 
     `kv` overrules what the KV keys say. The dimension is derived from the width only where no key states it.
     """
+    for names in (HIDDEN, HEADS, KV_HEADS, HEAD_DIM):
+        config.one_size(*names)
     query = config.count(*HEADS)
     kv_heads = kv if kv is not None else config.count_or(query, *KV_HEADS, least=1)
     dim = config.optional(*HEAD_DIM)
@@ -105,20 +107,22 @@ def recut(cut: Heads, override: Configuration | None) -> Heads:
     if override is None:
         return cut
     changed = Heads(
-        override.count_or(cut.query, "num_attention_heads", least=1),
-        override.count_or(cut.kv, "num_key_value_heads", least=1),
-        override.count_or(cut.dim, "head_dim", least=1),
+        override.optional("num_attention_heads") or cut.query,
+        override.optional("num_key_value_heads") or cut.kv,
+        override.optional("head_dim") or cut.dim,
     )
     check_heads(override, changed.query, changed.kv)
     return changed
 
 
 def check_heads(config: Configuration, query: int, kv: int, key: str = KV_HEADS[0]) -> None:
-    """Note a number of KV heads that does not divide the query heads."""
+    """Note a number of KV heads that does not divide the query heads, and where it is not from the file itself."""
     if query % kv:
-        config.contradict(
-            f"{query} query heads cannot share {kv} KV heads", key, kv, "KV heads that divide the query heads"
-        )
+        what, accepted = f"{query} query heads cannot share {kv} KV heads", "KV heads that divide the query heads"
+        if key in config.taken:
+            config.contradict(f"is missing, and {what}, the default of this architecture", key, accepted=accepted)
+        else:
+            config.contradict(what, key, kv, accepted)
 
 
 def layer_types(
@@ -147,7 +151,7 @@ def window_of(config: Configuration) -> int | None:
 
 def windows(config: Configuration, types: Sequence[str]) -> list[int | None]:
     """The window of every layer, None for those that attend to all."""
-    window = window_of(config)
+    window = window_of(config) if SLIDING in types else None
     if window is None and SLIDING in types:
         config.refuse("is missing, and layers slide", "sliding_window")
     return [window if name == SLIDING else None for name in types]
@@ -176,6 +180,8 @@ def has_experts(config: Configuration) -> bool:
 
 def experts(config: Configuration, **fields: Any) -> Experts:
     """Routed experts by the usual aliases; `fields` are those of `Experts` that the family knows better."""
+    for names in (EXPERTS, TOP_K, EXPERT_WIDTH):
+        config.one_size(*names)
     count = fields.pop("experts", None) or config.count(*EXPERTS)
     active = fields.pop("active_experts", None) or config.count(*TOP_K)
     width = fields.pop("intermediate", None) or config.count(*EXPERT_WIDTH)

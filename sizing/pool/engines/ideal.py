@@ -6,6 +6,7 @@ from math import ceil
 
 from sizing.pool.budget import PoolBudget, pool_budget
 from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Start
+from sizing.pool.engines.supports import NOTHING_KNOWN, Supports
 from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
 from sizing.pool.storage import IdealStorage
@@ -24,6 +25,13 @@ class IdealEngine:
     @property
     def name(self) -> str:
         return IDEAL
+
+    @property
+    def supports(self) -> Supports:
+        return NOTHING_KNOWN
+
+    def settings(self, memory: Memory, model: ModelShape, layout: Layout, start: Start = AS_SHIPPED) -> None:
+        return None
 
     def hbm_bytes(self, visible_bytes: int | None, free_bytes: int | None) -> int | None:
         return visible_bytes

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from sizing.pool.budget import PoolBudget
+from sizing.pool.engines.supports import Supports
 from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
 from sizing.sequence.attention import Storage
@@ -20,10 +21,12 @@ IDEAL = "ideal"
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One GPU as an engine finds it: the bytes that count (by label, or as the driver reports them), and its vendor."""
+    """One GPU as an engine finds it: the bytes that count (by label, or as the driver reports them), its vendor, and
+    its name in the catalog, empty where that is not known."""
 
     hbm_bytes: int
     vendor: str
+    gpu: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,17 @@ class Start:
 
 
 AS_SHIPPED = Start()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a profile takes a start to be given: the `share` of memory and what it is `of`, and the most tokens and
+    sequences of a step (None where a profile does not count them)."""
+
+    share: Fraction
+    of: str
+    batched_tokens: int | None
+    sequences: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +101,13 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def supports(self) -> Supports: ...
+
+    def settings(self, memory: Memory, model: ModelShape, layout: Layout, start: Start = AS_SHIPPED) -> Settings | None:
+        """What is assumed of a start; None where nothing is."""
+        ...
 
     def hbm_bytes(self, visible_bytes: int | None, free_bytes: int | None) -> int | None:
         """What the driver reports of a GPU of which a process sees or finds free so much; None where neither helps."""

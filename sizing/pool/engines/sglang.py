@@ -12,7 +12,8 @@ from math import ceil
 
 from sizing.pool.budget import PoolBudget
 from sizing.pool.engines.loaded import loaded_bytes
-from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Start, budget_of
+from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Settings, Start, budget_of
+from sizing.pool.engines.supports import NOTHING_KNOWN, Supports
 from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
 from sizing.pool.storage import FP8_ROWS, RowStorage
@@ -26,6 +27,7 @@ from sizing.sequence.weights import WeightBytes
 ROTARY_BYTES = 4  # of an element of the table of positions
 STATE_BITS = 32  # of an element of a recurrent state
 AMD = "AMD"
+FREE = "what is free before weights are loaded"
 MANY = 4  # TP from which more sequences are captured
 LARGE = 60 * 2**30
 AMD_FROM = 8_192  # tokens of the longest sequence, from which attention on AMD needs a workspace
@@ -120,6 +122,14 @@ class SglangEngine:
     window_share: Fraction
     state_copies: int
     state_pool_share: Fraction
+    supports: Supports = NOTHING_KNOWN
+
+    def settings(self, memory: Memory, model: ModelShape, layout: Layout, start: Start = AS_SHIPPED) -> Settings:
+        """The share alone decides; what is captured is told where the share follows from it."""
+        share = self.share(memory, model, layout, start)
+        if self.shares or start.utilisation is not None:
+            return Settings(share, FREE, None, None)
+        return Settings(share, FREE, *self._steps(memory, layout))
 
     def hbm_bytes(self, visible_bytes: int | None, free_bytes: int | None) -> int | None:
         return None if free_bytes is None else free_bytes + self.context_bytes + self.hidden_bytes
@@ -143,15 +153,19 @@ class SglangEngine:
         return share * self.amd_share if memory.vendor == AMD and longest > AMD_FROM else share
 
     def _captured(self, memory: Memory, layout: Layout) -> int:
-        captured = next(each for each in self.captures if memory.hbm_bytes >= each.least_bytes)
-        sequences = captured.sequences if layout.tp < MANY else captured.sequences_of_many
+        tokens, sequences = self._steps(memory, layout)
         outside = (
             self.base_bytes
-            + captured.tokens * self.token_bytes
+            + tokens * self.token_bytes
             + sequences * self.sequence_bytes
             + layout.gpus_per_replica * self.group_bytes
         )
         return max(outside, self.least_outside_bytes) if memory.hbm_bytes > LARGE else outside
+
+    def _steps(self, memory: Memory, layout: Layout) -> tuple[int, int]:
+        """(tokens, sequences) of the steps that are captured."""
+        captured = next(each for each in self.captures if memory.hbm_bytes >= each.least_bytes)
+        return captured.tokens, captured.sequences if layout.tp < MANY else captured.sequences_of_many
 
     def outside(
         self, memory: Memory, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED

@@ -13,7 +13,8 @@ from math import ceil
 from sizing.pool.budget import PoolBudget
 from sizing.pool.engines.activations import expert_bytes, forward_bytes
 from sizing.pool.engines.loaded import loaded_bytes
-from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Start, budget_of
+from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Settings, Start, budget_of
+from sizing.pool.engines.supports import NOTHING_KNOWN, Supports
 from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
 from sizing.pool.storage import RowStorage
@@ -58,6 +59,11 @@ class TensorRtEngine:
     non_torch_bytes: int
     non_torch_bytes_in_group: int
     block: int
+    supports: Supports = NOTHING_KNOWN
+
+    def settings(self, memory: Memory, model: ModelShape, layout: Layout, start: Start = AS_SHIPPED) -> Settings:
+        share = self.utilisation if start.utilisation is None else start.utilisation
+        return Settings(share, "what is free after a first run", start.batched_tokens or self.batched_tokens, None)
 
     def hbm_bytes(self, visible_bytes: int | None, free_bytes: int | None) -> int | None:
         return None if visible_bytes is None else visible_bytes + self.hidden_bytes
@@ -70,10 +76,10 @@ class TensorRtEngine:
     ) -> Outside:
         loaded = ceil(Fraction(self.loaded(model, weights, layout, start), layout.tp))
         tokens = start.batched_tokens or self.batched_tokens
+        share = self.settings(memory, model, layout, start).share
         step = forward_bytes(model, tokens, layout.tp, start.element_bytes)
         activations = ceil(step + expert_bytes(model, tokens, layout.tp, start.element_bytes)) + self.base_bytes
         non_torch = self.non_torch_bytes if layout.gpus_per_replica == 1 else self.non_torch_bytes_in_group
-        share = self.utilisation if start.utilisation is None else start.utilisation
         if start.taken_bytes is not None:
             activations, non_torch = start.taken_bytes, 0
         free = max(0, memory.hbm_bytes - self.hidden_bytes - loaded - activations - non_torch)

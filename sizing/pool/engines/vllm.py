@@ -21,7 +21,8 @@ from sizing.pool.engines.activations import (
 from sizing.pool.engines.blocks import Pool, Unit, pool_of
 from sizing.pool.engines.loaded import loaded_bytes
 from sizing.pool.engines.packed import packed_pool
-from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Start, budget_of
+from sizing.pool.engines.profile import AS_SHIPPED, Memory, Outside, Printed, Settings, Start, budget_of
+from sizing.pool.engines.supports import NOTHING_KNOWN, Supports
 from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
 from sizing.pool.storage import FP8_ROWS, NVFP4_ROWS, RowStorage, per_head
@@ -148,6 +149,11 @@ class VllmEngine:
     buffers_stay: bool
     whole_prompts: bool
     prints_concurrency: bool
+    supports: Supports = NOTHING_KNOWN
+
+    def settings(self, memory: Memory, model: ModelShape, layout: Layout, start: Start = AS_SHIPPED) -> Settings:
+        share = self.utilisation if start.utilisation is None else start.utilisation
+        return Settings(share, "total memory", *self.batch(memory, model, start))
 
     def hbm_bytes(self, visible_bytes: int | None, free_bytes: int | None) -> int | None:
         return None if visible_bytes is None else visible_bytes + self.hidden_bytes
@@ -179,7 +185,7 @@ class VllmEngine:
     def outside(
         self, memory: Memory, model: ModelShape, weights: WeightBytes, layout: Layout, start: Start = AS_SHIPPED
     ) -> Outside:
-        share = self.utilisation if start.utilisation is None else start.utilisation
+        share = self.settings(memory, model, layout, start).share
         unused = memory.hbm_bytes - ceil(share * (memory.hbm_bytes - self.hidden_bytes))
         if start.taken_bytes is not None:
             return Outside(unused=unused, activations=start.taken_bytes)
