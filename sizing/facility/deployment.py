@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from sizing.facility.system import System
 from sizing.pool.budget import PoolBudget
@@ -9,6 +10,7 @@ from sizing.pool.layout import Layout
 from sizing.pool.precision import KvPrecision
 from sizing.sequence.attention import Storage
 from sizing.sequence.model import ModelShape
+from sizing.sequence.streams import Stored, bytes_of_sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Precisions:
         return f"{self.weights} weights, {self.kv} KV"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Deployment:
     """Replicas of `model` on `system`. A pool's contents depend on nothing else."""
 
@@ -63,4 +65,9 @@ class Deployment:
 
     def sequence_bytes(self, context: int) -> int:
         """Bytes of one sequence of `context` tokens, over its whole pool."""
-        return self.model.sequence_bytes(context, self.layout.sharding, self.storage)
+        return bytes_of_sequence(self.stored, context)
+
+    @cached_property
+    def stored(self) -> tuple[Stored, ...]:
+        """What a pool stores of a sequence, stream by stream: the same for every class."""
+        return self.storage.stored(self.model.layers(), self.layout.sharding)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from sizing.facility.bill_rules import RuleLine
 from sizing.facility.deployment import Deployment
@@ -36,39 +37,39 @@ class Kept:
         return Fraction(0) if self.keep.most is not None else self.position_bytes / (self.keep.every * self.split)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reported:
-    """A plan with the lines of its bill of units."""
+    """A plan with the lines of its bill of units. What follows from it is worked out once for all sheets."""
 
     plan: Plan
     bill: tuple[BillLine, ...]
 
-    @property
+    @cached_property
     def kinds(self) -> Mapping[str, System]:
         """Every kind of system that stands in the Pods or in what they are counted for when full, by name."""
         named = {name for run in self.plan.pods for name, _ in (*run.systems, *run.fill.systems)}
         return {system.name: system for system in self.candidates if system.name in named}
 
-    @property
+    @cached_property
     def candidates(self) -> tuple[System, ...]:
         return tuple(sorted(self.plan.request.candidates, key=lambda system: system.name))
 
-    @property
+    @cached_property
     def runs(self) -> tuple[PodUse, ...]:
         """Runs of equal Pods, site by site."""
         return tuple(sorted(pod_uses(self.plan), key=lambda use: use.site.name))
 
-    @property
+    @cached_property
     def sites(self) -> tuple[Site, ...]:
         return tuple(sorted(self.plan.request.sites, key=lambda site: site.name))
 
-    @property
+    @cached_property
     def classes(self) -> Mapping[str, tuple[int, ServiceClass]]:
         """Classes by name, numbered from 1 in the order of the plan."""
         services = {service.name: service for service in self.plan.request.classes}
         return {served.name: (place, services[served.name]) for place, served in enumerate(self.plan.classes, start=1)}
 
-    @property
+    @cached_property
     def deployments(self) -> tuple[tuple[int, PlannedDeployment], ...]:
         """Deployments, numbered from 1 as on the screen."""
         return tuple(enumerate(self.plan.deployments, start=1))
@@ -81,7 +82,7 @@ class Reported:
 def kept(deployment: Deployment) -> tuple[Kept, ...]:
     """What a deployment keeps of a sequence, rows of equal keeping added up; in a stable order."""
     found: dict[tuple[Keep, int, int, int], Fraction] = {}
-    for stored in deployment.storage.stored(deployment.model.layers(), deployment.layout.sharding):
+    for stored in deployment.stored:
         key = stored.keep, stored.split, stored.block, stored.spare_blocks
         found[key] = found.get(key, Fraction(0)) + stored.position_bits / 8
     return tuple(Kept(size, *key) for key, size in found.items() if size)

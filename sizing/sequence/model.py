@@ -7,7 +7,7 @@ from fractions import Fraction
 from sizing.sequence.attention import AttentionKind, Storage
 from sizing.sequence.feed_forward import FeedForward
 from sizing.sequence.sharding import Sharding
-from sizing.sequence.streams import CacheRole, Stored
+from sizing.sequence.streams import CacheRole, Stored, bytes_of_sequence
 from sizing.sequence.tensors import Role, Tensors
 from sizing.units.amounts import whole_bytes
 
@@ -165,7 +165,7 @@ class ModelShape:
 
     def sequence_bytes(self, context: int, sharding: Sharding, storage: Storage) -> int:
         """What one sequence of `context` tokens costs over all GPUs of a pool, rounded up to a whole byte."""
-        return whole_bytes(sum((stored.bits(context) for stored in self._stored(sharding, storage)), Fraction(0)))
+        return bytes_of_sequence(self._stored(sharding, storage), context)
 
     def constant_bytes(self, tp: int, storage: Storage | None = None) -> int:
         """Recurrent state of one sequence over a pool of `tp` GPUs; without a storage rule as the kinds state it."""

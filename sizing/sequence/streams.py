@@ -4,9 +4,12 @@ A kind of layer describes its cache as a few streams. How many bits a row takes 
 the storage rule's to say, so that an engine can differ without any kind knowing it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+
+from sizing.units.amounts import whole_bytes
 
 
 class CacheRole(StrEnum):
@@ -129,3 +132,8 @@ class Stored:
     def most_bits(self) -> Fraction:
         """Bits of what does not grow, once it is full."""
         return Fraction(0) if self.keep.most is None else self.bits(self.keep.most * self.keep.every)
+
+
+def bytes_of_sequence(stored: Iterable[Stored], context: int) -> int:
+    """What one sequence of `context` tokens takes of all that is stored, rounded up to a whole byte."""
+    return whole_bytes(sum((each.bits(context) for each in stored), Fraction(0)))
