@@ -12,7 +12,7 @@ from sizing.advice.shares import best_plan, in_turn
 from sizing.facility.deployment import Precisions
 from sizing.plan.check import check
 from sizing.plan.compose import compose
-from sizing.plan.plan import Alternative, Alternatives, NoAlternative, Plan
+from sizing.plan.plan import Alternative, Alternatives, NoAlternative, Plan, Status
 from sizing.plan.words import signed, stated_in_words
 from sizing.program.deployments import Candidate
 from sizing.program.exact import NotFound
@@ -21,7 +21,10 @@ from sizing.program.solver import Effort
 
 Progress = Callable[[str], None]
 
-NOT_SETTLED = "not settled within the work, or the time, that one question gets"
+MOST_NAMES = 3
+"""Classes up to which they are named one by one."""
+
+NOT_SETTLED = "not reached, or cut short by the work or the time that one question gets"
 
 
 def alternatives(
@@ -40,12 +43,13 @@ def alternatives(
         best = best_plan(restriction.request, restriction.candidates, share)
         stopped = stopped or best.stopped
         if isinstance(best, NotFound):
-            none.append(NoAlternative(restriction.name, _why(restriction, best, share)))
+            status = Status.INFEASIBLE if best.proven else Status.TIMEOUT
+            none.append(NoAlternative(restriction.name, _why(restriction, best, share), status))
             continue
         other = _composed(restriction, best)
         if check(other):
-            none.append(NoAlternative(restriction.name, "the plan found does not pass the check"))
-        elif _purchase(other) != _purchase(plan):
+            none.append(NoAlternative(restriction.name, "the plan found does not pass the check", Status.TIMEOUT))
+        elif _purchase(other) != _purchase(plan) and _is_better_by_its_own(other, plan):
             found.append(Alternative(restriction.name, tuple(_differences(plan, other)), other))
     found.sort(key=lambda each: _rank(plan, each))
     return Alternatives(tuple(_merged(found)[:number]), tuple(none)), stopped
@@ -57,6 +61,17 @@ def _composed(restriction: Restriction, best: Found) -> Plan:
 
 def _purchase(plan: Plan) -> tuple[object, ...]:
     return plan.totals.pods, plan.systems
+
+
+def _is_better_by_its_own(other: Plan, plan: Plan) -> bool:
+    """Whether a plan of other stages, or of another order, is better by those than the answer, which is one of them.
+
+    A search that was cut short may say less. Where the stages are the same ones, the answer is best by them anyway.
+    """
+    if other.request.policy.objective == plan.request.policy.objective:
+        return True
+    ours = {stage.stage: stage.value for stage in plan.stages}
+    return tuple(stage.value for stage in other.stages) < tuple(ours[stage.stage] for stage in other.stages)
 
 
 def _rank(plan: Plan, alternative: Alternative) -> tuple[tuple[int, ...], str]:
@@ -108,9 +123,12 @@ def _differences(plan: Plan, other: Plan) -> Iterator[str]:
         amounts.append((theirs.cost_usd - ours.cost_usd, "USD"))
     yield from (signed(amount, unit) for amount, unit in amounts if amount)
     before = {served.name: served.precisions for served in plan.classes}
+    others: dict[str, list[str]] = {}
     for served in other.classes:
         if served.precisions != before[served.name]:
-            yield f"`{served.name}` at {_precisions(served.precisions, before[served.name])}"
+            others.setdefault(_precisions(served.precisions, before[served.name]), []).append(f"`{served.name}`")
+    for precisions, names in others.items():
+        yield f"{', '.join(names) if len(names) <= MOST_NAMES else f'{len(names):,} classes'} at {precisions}"
 
 
 def _precisions(now: tuple[Precisions, ...], before: tuple[Precisions, ...]) -> str:

@@ -314,10 +314,18 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class NoAlternative:
-    """A restriction under which no plan was found, and why in brief."""
+    """A restriction under which no plan was found, and why in brief.
+
+    `status`: `infeasible`, or `timeout` where it is not settled whether there is one.
+    """
 
     name: str
     why: str
+    status: Status = Status.INFEASIBLE
+
+    @property
+    def standing(self) -> str:
+        return "no plan" if self.status is Status.INFEASIBLE else "not settled"
 
 
 @dataclass(frozen=True, slots=True)

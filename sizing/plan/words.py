@@ -48,5 +48,7 @@ def bare_amount(value: Fraction | int, unit: str) -> str:
 
 
 def signed(value: Fraction | int, unit: str) -> str:
-    """A difference: `+1 Pod`, `-24 GPUs`, `+12.3 kW`."""
+    """A difference: `+1 Pod`, `-24 GPUs`, `+12.3 kW`; of money in whole cents."""
+    if unit == "USD":
+        value = round(Fraction(value), 2)
     return f"{'-' if value < 0 else '+'}{amount_in_words(-value if value < 0 else value, unit)}"

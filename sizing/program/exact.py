@@ -7,7 +7,7 @@ could use are added, and the integer program decides the stage.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isfinite
 
@@ -22,7 +22,7 @@ from sizing.program.patterns import Columns, all_columns, starting_columns
 from sizing.program.pricing import KnapsackGroup, closing_patterns, knapsack_groups, most_worth, price
 from sizing.program.promise import Promise
 from sizing.program.sets import Sets
-from sizing.program.solver import Effort, Minimised, Minimiser, rounded_up, stage_value
+from sizing.program.solver import SHARE_OF_A_SOLVE, Effort, Minimised, Minimiser, rounded_up, stage_value
 from sizing.program.spreading import Running
 
 MOST_CLOSING = 4_000
@@ -197,11 +197,11 @@ class ExactSearch:
 
     @cached_property
     def _relaxed(self) -> Minimiser:
-        return self._minimiser(FractionalContents())
+        return self._relaxation(FractionalContents())
 
     @cached_property
     def _relaxed_whole(self) -> Minimiser:
-        return self._minimiser(FractionalContents(whole_replicas=True))
+        return self._relaxation(FractionalContents(whole_replicas=True))
 
     @cached_property
     def _exact(self) -> Minimiser:
@@ -210,8 +210,12 @@ class ExactSearch:
         columns = self._columns.restricted(self._worthwhile)
         return self._minimiser(PatternContents(columns), self.sets.restricted({key for key, _ in self._worthwhile}))
 
-    def _minimiser(self, contents: Contents, sets: Sets | None = None) -> Minimiser:
-        minimiser = Minimiser(formulate(sets or self.sets, contents), self.effort)
+    def _relaxation(self, contents: FractionalContents) -> Minimiser:
+        """It gives bounds, never a plan, and may take no more time for them than any other."""
+        return self._minimiser(contents, effort=replace(self.effort, share_for_a_plan=SHARE_OF_A_SOLVE))
+
+    def _minimiser(self, contents: Contents, sets: Sets | None = None, effort: Effort | None = None) -> Minimiser:
+        minimiser = Minimiser(formulate(sets or self.sets, contents), effort or self.effort)
         for stage, value in self._held:
             minimiser.hold(stage, value)
         return minimiser

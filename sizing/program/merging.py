@@ -121,26 +121,53 @@ def plan_of_bytes(
 ) -> Found | None:
     """Whole replicas, systems and Pods that hold all bytes, with no pools told; None where nothing was found.
 
-    The bounds are those of this program.
+    Kinds of system by themselves come first, as in `search`: small programs, and the best of them is the start of the
+    whole one. The bounds are those of that program.
     """
+    parts = sets.kinds_apart() if len(sets.systems) > 1 else []
+    alone = [found for part in parts if (found := _minimised_in_turn(part, effort, stages)) is not None]
+    start = min(alone, key=lambda each: each.values, default=None)
+    whole = _minimised_in_turn(sets, effort, stages, start)
+    if whole is None:
+        return None
+    best = whole if start is None else min(whole, start, key=lambda each: each.values)
+    program = best.program
+    for stage in tie_breaks:
+        program.minimise(stage, TIE_BREAK_NODES, TIE_BREAK_GAP)
+        program.hold(stage, program.value(stage))
+    bounds = zip(stages, best.values, whole.bounds, strict=True)
+    results = tuple(StageResult(stage.name, stage.unit, value, min(bound, value)) for stage, value, bound in bounds)
+    return Found(program.formulation.choice(), results, whole.stopped or any(each.stopped for each in alone))
+
+
+@dataclass(frozen=True, slots=True)
+class _InTurn:
+    """A program whose stages were minimised one after the other, with the values of its plan in all of them."""
+
+    program: Minimiser
+    values: tuple[int, ...]
+    bounds: tuple[int, ...]
+    stopped: bool
+
+
+def _minimised_in_turn(
+    sets: Sets, effort: Effort, stages: Sequence[Stage], start: "_InTurn | None" = None
+) -> _InTurn | None:
+    """None where no plan was found."""
     program = Minimiser(formulate(sets, FractionalContents(whole_replicas=True)), effort)
-    results = []
+    if start is not None:
+        program.start_from(start.program.formulation)
+    bounds = []
     stopped = False
     for stage in stages:
         minimised = program.minimise(stage, MOST_NODES)
         stopped = stopped or minimised.stopped
         if not program.has_solution:
             return None
-        value = program.value(stage)
-        results.append(StageResult(stage.name, stage.unit, value, min(minimised.bound, value)))
-        program.hold(stage, value)
-    for stage in tie_breaks:
-        program.minimise(stage, TIE_BREAK_NODES, TIE_BREAK_GAP)
+        bounds.append(minimised.bound)
         program.hold(stage, program.value(stage))
-    choice = program.formulation.choice()
-    values = [stage_value(stage, program.formulation) for stage in stages]
-    told = tuple(replace(result, value=value) for result, value in zip(results, values, strict=True))
-    return Found(choice, told, stopped)
+    values = tuple(stage_value(stage, program.formulation) for stage in stages)
+    return _InTurn(program, values, tuple(bounds), stopped)
 
 
 def classes_alike(classes: Iterable[ServiceClass]) -> list[list[ServiceClass]]:

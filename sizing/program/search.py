@@ -19,7 +19,7 @@ from sizing.program.objective import STAGES, TIE_BREAKS, Stage, stages_of
 from sizing.program.promise import Promise
 from sizing.program.sets import Sets, sets_of
 from sizing.program.slack import RIGID, Slack
-from sizing.program.solver import Effort, stage_value
+from sizing.program.solver import SHARE_FOR_A_PLAN, Effort, stage_value
 from sizing.request.request import Request
 from sizing.units.amounts import in_steps
 
@@ -106,7 +106,7 @@ class KindsApart:
         self._progress = progress
         self._told: tuple[str, int] | None = None
         self._effort = effort
-        self._together = ExactSearch(sets, effort, self._tell)
+        self._together = ExactSearch(sets, replace(effort, share_for_a_plan=SHARE_FOR_A_PLAN), self._tell)
         self._promise = Promise(sets)
         parts = sets.kinds_apart() if len(sets.systems) > 1 else []
         self._apart = [ExactSearch(part, effort, self._tell) for part in parts]

@@ -30,6 +30,9 @@ RELATIVE_TOLERANCE = 1e-9
 SHARE_OF_A_SOLVE = 0.25
 """Share of the time left that one integer program may take, so that the stages after it get theirs."""
 
+SHARE_FOR_A_PLAN = 0.9
+"""The same of a program over all candidates: without a plan there is nothing for the stages after it."""
+
 NO_LIMIT = 2**31 - 1
 
 NO_SOLUTION = (TerminationCondition.infeasible, TerminationCondition.infeasibleOrUnbounded)
@@ -39,13 +42,15 @@ NO_SOLUTION = (TerminationCondition.infeasible, TerminationCondition.infeasibleO
 class Effort:
     """How long and how hard to search. `deadline` is on the monotonic clock; `gap` is a share per stage.
 
-    `most_nodes` bounds every integer program by itself, by a count that is the same on every machine.
+    `most_nodes` bounds every integer program by itself, by a count that is the same on every machine. One that has no
+    plan to start from may take `share_for_a_plan` of the time left.
     """
 
     deadline: float = inf
     gap: float = 0.0
     threads: int | None = None
     most_nodes: int = NO_LIMIT
+    share_for_a_plan: float = SHARE_OF_A_SOLVE
     halt: Halt = field(default_factory=Halt, compare=False)
 
     @property
@@ -131,7 +136,8 @@ class Minimiser:
         solver.highs_options["mip_rel_gap"] = max(gap, self.effort.gap)
         solver.highs_options["mip_abs_gap"] = step - BELOW_ONE_UNIT
         if isfinite(self.effort.seconds_left):
-            solver.config.time_limit = max(0.0, SHARE_OF_A_SOLVE * self.effort.seconds_left)
+            share = SHARE_OF_A_SOLVE if with_start else self.effort.share_for_a_plan
+            solver.config.time_limit = max(0.0, share * self.effort.seconds_left)
         if self.effort.threads is not None:  # HiGHS has one pool of threads a process, and refuses another number
             highspy.Highs.resetGlobalScheduler(True)
         self.effort.halt.during(lambda: solver._solver_model.cancelSolve())  # noqa: PLW0108 - the model comes later

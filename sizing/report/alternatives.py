@@ -33,7 +33,7 @@ def alternatives_section(plan: Plan) -> str:
 
 def _without_plan(others: Alternatives) -> Iterator[str]:
     if others.none:
-        yield bullets([f"{each.name}: no plan; {each.why}" for each in others.none])
+        yield bullets([f"{each.name}: {each.standing}; {each.why}" for each in others.none])
 
 
 def _row(name: str, plan: Plan, against: str, priced: bool) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from sizing.plan.bill import BillLine
+from sizing.plan.inventory import to_buy
 from sizing.plan.plan import Plan, SensitivityCase, Status
 from sizing.report.answer import in_brief, stage_amount, systems_bought
 from sizing.report.cautions import precision_sentences, rejections_in_brief
@@ -16,7 +17,7 @@ from sizing.report.memory_lines import memory_lines
 from sizing.report.pod_use import PodUse, idle_sentences, pod_uses
 from sizing.report.reported import Reported
 from sizing.report.sources import SourcedFigure, entries_in_plan, sourced_figures
-from sizing.report.text import NOT_GIVEN, UNKNOWN, amount
+from sizing.report.text import NOT_GIVEN, UNKNOWN, amount, cents
 from sizing.report.to_know import to_know_sentences
 from sizing.report.unsettled import not_counted
 from sizing.units.amounts import gb, gib, kw, percent, thousands
@@ -58,9 +59,14 @@ def facts(plan: Plan) -> tuple[Fact, ...]:
     """Pods, systems, GPUs, power, tokens, what binds; cost where it is known."""
     totals, tokens = plan.totals, plan.tokens
     binding = [limit.name.replace("_", " ") for limit in plan.limits if limit.binding]
+    new_pods, new_systems = to_buy(plan)
+    pods_to_buy, systems_to_buy = (
+        f"{thousands(new)} to buy, {thousands(all_ - new)} installed already; " if new != all_ else ""
+        for new, all_ in ((new_pods, totals.pods), (sum(new_systems.values()), totals.systems))
+    )
     listed = [
-        Fact("Pods", thousands(totals.pods), f"{thousands(totals.stranded_slots)} GPU slots stranded"),
-        Fact("Systems", thousands(totals.systems), systems_bought(plan)),
+        Fact("Pods", thousands(totals.pods), f"{pods_to_buy}{thousands(totals.stranded_slots)} GPU slots stranded"),
+        Fact("Systems", thousands(totals.systems), f"{systems_to_buy}{systems_bought(plan)}"),
         Fact("GPUs", thousands(totals.gpus), f"{thousands(totals.idle_gpus)} in no replica"),
         Fact("Nameplate", kw(totals.nameplate_kw), f"systems; balance of plant {kw(totals.balance_kw)}"),
         Fact("Tokens committed", thousands(tokens.committed), "what the classes ask for"),
@@ -70,7 +76,7 @@ def facts(plan: Plan) -> tuple[Fact, ...]:
         else Fact("Binds", "nothing", "one more Pod or system would exceed no limit"),
     ]
     if totals.cost_usd is not None:
-        listed.append(Fact("Cost", f"{amount(totals.cost_usd)} USD", "prices that are ranges at their high end"))
+        listed.append(Fact("Cost", f"{cents(totals.cost_usd)} USD", "prices that are ranges at their high end"))
     return tuple(listed)
 
 
@@ -209,7 +215,7 @@ def _alternatives(reported: Reported) -> Iterator[Section]:
         return
     columns = (Column("alternative"), Column("what it buys"), Column("against the answer"))
     rows = [(each.name, _plan_in_brief(each.plan), ", ".join(each.differs)) for each in alternatives.plans]
-    rows += [(each.name, "no plan", each.why) for each in alternatives.none]
+    rows += [(each.name, each.standing, each.why) for each in alternatives.none]
     nothing = () if rows else ("no other purchase was found that would do",)
     yield Section("alternatives", "Alternatives", Table(columns, tuple(rows)) if rows else None, nothing)
 
@@ -250,14 +256,14 @@ def _to_know(reported: Reported) -> Iterator[Section]:
 
 def _bill(reported: Reported) -> Iterator[Section]:
     priced = any(line.total_usd for line in reported.bill)
-    has_spares = any(line.spares for line in reported.bill)
+    orders_other = any(line.ordered != line.quantity for line in reported.bill)
     columns = (
         Column("no.", number=True),
         Column("group"),
         Column("part"),
         Column("description"),
         Column("quantity", number=True),
-        *((Column("with spares", number=True),) if has_spares else ()),
+        *((Column("to order", number=True),) if orders_other else ()),
         Column("unit"),
         Column("kW each", number=True),
         Column("kW", number=True),
@@ -265,28 +271,30 @@ def _bill(reported: Reported) -> Iterator[Section]:
         Column("rule"),
         Column("confidence"),
     )
-    rows = [_bill_row(line, has_spares, priced) for line in reported.bill]
+    rows = [_bill_row(line, orders_other, priced) for line in reported.bill]
     known_kw, known_usd = (
         sum((value for line in reported.bill if (value := read(line)) is not None), Fraction(0)) for read in _TOTALS
     )
-    sums = ("", amount(known_kw), *(("", amount(known_usd)) if priced else ()))
-    rows.append(("", "", "", "sum of what is known", "", *([""] if has_spares else []), "", *sums, "", ""))
+    sums = ("", amount(known_kw), *(("", cents(known_usd)) if priced else ()))
+    rows.append(("", "", "", "sum of what is known", "", *([""] if orders_other else []), "", *sums, "", ""))
     lead = "The balance of plant is ordered for full Pods. Lines without a number are contained in the systems."
+    if any(line.installed for line in reported.bill):
+        lead += " What stands already is in the quantity and in its kW, and is not to order."
     yield Section("bill", "Bill of units", Table(columns, tuple(rows)), lead=lead)
 
 
 _TOTALS: tuple[Callable[[BillLine], Fraction | None], ...] = (lambda line: line.total_kw, lambda line: line.total_usd)
 
 
-def _bill_row(line: BillLine, has_spares: bool, priced: bool) -> tuple[str, ...]:
-    prices = (_known(line.unit_usd), _known(line.total_usd)) if priced else ()
+def _bill_row(line: BillLine, orders_other: bool, priced: bool) -> tuple[str, ...]:
+    prices = (_known(line.unit_usd, cents), _known(line.total_usd, cents)) if priced else ()
     return (
         "" if line.number is None else str(line.number),
         line.group,
         " ".join(part for part in (line.manufacturer, line.part) if part),
         line.description,
         thousands(line.quantity),
-        *((thousands(line.ordered),) if has_spares else ()),
+        *((thousands(line.ordered),) if orders_other else ()),
         line.unit,
         _known(line.unit_kw),
         _known(line.total_kw),
@@ -296,9 +304,9 @@ def _bill_row(line: BillLine, has_spares: bool, priced: bool) -> tuple[str, ...]
     )
 
 
-def _known(value: Fraction | None) -> str:
+def _known(value: Fraction | None, written: Callable[[Fraction], str] = amount) -> str:
     """Nothing where a part adds none."""
-    return UNKNOWN if value is None else amount(value) if value else ""
+    return UNKNOWN if value is None else written(value) if value else ""
 
 
 def _sources(reported: Reported) -> Iterator[Section]:

@@ -19,9 +19,12 @@ from sizing.program.merging import (
     classes_alike,
     first_fit_decreasing,
     groups_of,
+    plan_of_bytes,
     search_merged,
 )
+from sizing.program.objective import stages_of
 from sizing.program.search import Found, search
+from sizing.program.sets import sets_of
 from sizing.program.solver import Effort
 from sizing.request.request import Request
 from tests.program.instances import ClassCase, Instance, random_instance, request_of
@@ -184,3 +187,17 @@ def test_a_margin_is_taken_only_where_it_is_needed() -> None:
     assert "0.4 % more (the loss)" in charged.notes[0]
     assert "0.0 % more (the loss)" in free.notes[0]
     assert charged.stages[0].value >= free.stages[0].value
+
+
+@pytest.mark.parametrize("seed", range(7_200, 7_206))
+def test_more_kinds_of_system_to_choose_from_are_never_worse(seed: int) -> None:
+    request = request_of(many(seed, 20, ("bf16", "fp8")))
+    candidates = enumerate_options(request).candidates
+    stages = stages_of(request)
+    whole = plan_of_bytes(sets_of(request, candidates), Effort(), stages)
+    for kind in sorted({candidate.deployment.system.name for candidate in candidates}):
+        of_kind = tuple(each for each in candidates if each.deployment.system.name == kind)
+        alone = plan_of_bytes(sets_of(request, of_kind), Effort(), stages)
+        if alone is not None:
+            assert whole is not None
+            assert [stage.value for stage in whole.stages] <= [stage.value for stage in alone.stages]

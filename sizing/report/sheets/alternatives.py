@@ -63,7 +63,7 @@ def _alternatives(plan: Plan) -> Iterator[Row]:
         told = other.plan
         yield Row((other.name, *_bought(told), systems_bought(told), told.status.value, "; ".join(other.differs)))
     for none in plan.alternatives.none:
-        yield Row((none.name, None, None, None, None, "no plan", none.why))
+        yield Row((none.name, None, None, None, None, none.standing, none.why))
 
 
 def _bought(plan: Plan) -> tuple[Value, Value, Value]:
