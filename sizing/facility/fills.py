@@ -20,11 +20,13 @@ class PodRoom:
     """What one Pod of a site can hold: GPU slots, IT power, liquid and air heat, balance of plant included.
 
     A heat limit that neither the workload nor the catalog knows is not checked here: which systems may enter such a
-    Pod at all is decided with the candidates (decision 7).
+    Pod at all is decided with the candidates (decision 7). `at_most` of a kind are there to enter it, however much
+    room there is: those installed, where no more may be bought.
     """
 
-    def __init__(self, site: Site, systems: Sequence[System]) -> None:
+    def __init__(self, site: Site, systems: Sequence[System], at_most: Population | None = None) -> None:
         self.site = site
+        self.at_most = at_most or {}
         self.systems = {system.name: system for system in systems}
 
     def balance(self, population: Population) -> Balance:
@@ -41,6 +43,8 @@ class PodRoom:
         """Whether a Pod can hold these systems beside `extra`."""
         members = [(self.systems[name], count) for name, count in population.items()]
         if sum(system.gpus * count for system, count in members) > self.site.pod.gpu_slots.value:
+            return False
+        if any(count > self.at_most.get(name, count) for name, count in population.items()):
             return False
         return all(
             limit is None or extra_kw + sum((known(of(system)) * count for system, count in members), ZERO) <= limit
@@ -67,9 +71,9 @@ class PodRoom:
         return Fill(tuple(sorted(population.items())), self.balance(population))
 
 
-def fills(site: Site, systems: Sequence[System], mixed: bool) -> tuple[Fill, ...]:
-    """All maximal fills of one kind, and with `mixed` of two kinds, sorted by name."""
-    room = PodRoom(site, systems)
+def fills(site: Site, systems: Sequence[System], mixed: bool, at_most: Population | None = None) -> tuple[Fill, ...]:
+    """All maximal fills of one kind, and with `mixed` of two kinds, sorted by name; `at_most` as in `PodRoom`."""
+    room = PodRoom(site, systems, at_most)
     names = sorted(room.systems)
     most = {name: room.most(name, {}) for name in names}
     found = [room.fill({name: most[name]}) for name in names if most[name] > 0]

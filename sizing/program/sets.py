@@ -135,12 +135,10 @@ def sets_of(request: Request, candidates: Sequence[Candidate], slack: Slack = RI
     members = {name: systems[name] for name in sorted(systems)}
 
     def fills_at(site: Site) -> tuple[Fill, ...]:
-        admitted = [
-            system
-            for system in members.values()
-            if site.installed(system.name) or refusal(system, site, request.policy) is None
-        ]
-        return fills(site, admitted, request.policy.mixed_pods)
+        refused = {name for name, system in members.items() if refusal(system, site, request.policy) is not None}
+        standing = {name: site.installed(name) for name in sorted(refused) if site.installed(name)}
+        admitted = [system for name, system in members.items() if name not in refused or name in standing]
+        return fills(site, admitted, request.policy.mixed_pods, at_most=standing)
 
     sites = sorted(request.sites, key=lambda site: site.name)
     return Sets(request, tuple(candidates), members, {site.name: fills_at(site) for site in sites}, slack)

@@ -47,14 +47,20 @@ def only_candidates_are_bought(case: Case) -> Iterator[str]:
 def fills_fit_pods(case: Case) -> Iterator[str]:
     """A Pod's full population fits it with its balance of plant, and no further system of its kinds does.
 
-    The balance of plant is counted at the full population, so that it covers every smaller one.
+    The balance of plant is counted at the full population, so that it covers every smaller one. Of a kind that may not
+    be bought there are no more than are installed.
     """
     for filled in case.plan.pods:
         site, fill, where = case.sites[filled.site], dict(filled.fill.systems), _named(filled)
         for reason in _excesses(site, fill, case):
             yield f"{where}: {reason}"
         for name, count in fill.items():
-            if not any(_excesses(site, {**fill, name: count + 1}, case)):
+            may_be_bought = refusal(case.systems[name], site, case.request.policy) is None
+            standing = site.installed(name)
+            if not may_be_bought and count > standing:
+                yield f"{where}: its fill has {count} {name}, {standing} are installed and none may be bought"
+            more_may_come = may_be_bought or count < standing
+            if more_may_come and not any(_excesses(site, {**fill, name: count + 1}, case)):
                 yield f"{where}: its fill is not full, one more {name} fits"
         told, found = filled.fill.balance, _balance(site, fill, case)
         yield from unequal(f"{where}: kW of balance of plant", told.kw, found.kw)
