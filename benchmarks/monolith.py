@@ -136,7 +136,7 @@ class Monolith:
     def __init__(self, formulation: Formulation) -> None:
         self._formulation = formulation
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
-        for option, value in (("output_flag", False), ("mip_rel_gap", 0.0), ("mip_abs_gap", BELOW_ONE_UNIT)):
+        for option, value in (("output_flag", False), ("mip_rel_gap", 0.0), ("mip_abs_gap", 1 - BELOW_ONE_UNIT)):
             self._highs.setOptionValue(option, value)
         variables = list(formulation.model.component_data_objects(pyo.Var))
         self._number = {id(variable): number for number, variable in enumerate(variables)}

@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails
 from sizing.units import quantities
 from sizing.units.document import Document, KeyPath
 from sizing.units.errors import MOST_PROBLEMS, BadInput, Problem, cut, shown
-from sizing.units.names import nearest
+from sizing.units.names import is_printable, nearest
 from sizing.units.quantities import NotAccepted
 
 LONGEST_TEXT = 2000
@@ -89,7 +89,7 @@ def _text(value: Any) -> str:
 def _name(value: Any) -> str:
     if value is None or value == "":
         raise NotAccepted("is empty", NAME_ACCEPTED)
-    if not isinstance(value, str) or value != value.strip() or not value.isprintable() or len(value) > LONGEST_NAME:
+    if not isinstance(value, str) or value != value.strip() or not is_printable(value) or len(value) > LONGEST_NAME:
         raise NotAccepted("is no name", NAME_ACCEPTED)
     return value
 

@@ -7,7 +7,8 @@ import click
 from sizing.api import load_workload
 from sizing.api import solve as find_plan
 from sizing.cli.searching import catalog_option, effort_options, interrupting, no_plan_code, refuse_same_file
-from sizing.report.formats import FORMATS, rendered
+from sizing.report.formats import FORMATS, files_of, left_over, writers
+from sizing.units.errors import BadInput, Problem
 
 MOST_ALTERNATIVES = 100
 
@@ -78,7 +79,8 @@ def solve(
 
     stages = [name.strip() for name in objective.split(",")] if objective is not None else None
     request = load_workload(workload, catalog=catalogs, objective=stages)
-    files = {name: out / f"{workload.stem}{FORMATS[name].suffix}" for name in FORMATS if name in formats}
+    own_files = files_of(out, workload.stem)
+    files = {name: path for name, path in own_files.items() if name in formats}
     for name, path in files.items():
         FORMATS[name].check()
         check_place(path, FORMATS[name].is_untouched, force)
@@ -104,14 +106,27 @@ def solve(
     document = to_json(no_plan_document(plan) if isinstance(plan, NoPlan) else plan_document(plan))
     if document_file is not None:
         write_document(document_file, document, force)
-    contents = rendered(plan, files)
-    for name, content in contents.items():
-        write_file(files[name], content, FORMATS[name].is_untouched, force)
-    written = ", ".join(str(files[name]) for name in contents)
-    if isinstance(plan, NoPlan):
-        if written:
-            click.echo(f"written: {written}", err=True)
-        click.echo(document if json_file == "-" else no_plan_report(plan), nl=False)
-        return no_plan_code(plan.status, halt)
-    click.echo(document if json_file == "-" else console_report(plan, written), nl=False)
-    return 0
+    done: list[str] = []
+    problems: list[Problem] = []
+    for name, write in writers(plan, files).items():
+        try:
+            content = write()
+        except BadInput as refused:  # the other files and the answer are not lost with it
+            problems += refused.problems
+            continue
+        if content is not None:
+            write_file(files[name], content, FORMATS[name].is_untouched, force)
+            done.append(name)
+    written = ", ".join(str(files[name]) for name in done)
+    if isinstance(plan, NoPlan) and written:
+        click.echo(f"written: {written}", err=True)
+    stale = own_files if isinstance(plan, NoPlan) else files
+    for path in left_over({name: path for name, path in stale.items() if name not in done}):
+        if document_file is not None and path.samefile(document_file):
+            continue
+        click.echo(f"warning: {path} is of an earlier answer, not of this one", err=True)
+    report = no_plan_report(plan) if isinstance(plan, NoPlan) else console_report(plan, written)
+    click.echo(document if json_file == "-" else report, nl=False)
+    if problems:
+        raise BadInput(*problems)
+    return no_plan_code(plan.status, halt) if isinstance(plan, NoPlan) else 0

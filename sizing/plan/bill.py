@@ -1,9 +1,10 @@
 """The bill of units: what a plan buys, line by line, with the rule that counts each and where it comes from.
 
-Pods and systems are those that the plan buys; what is installed already has lines of its own, without a price. GPUs and
-scale-up domains come with the systems: they are listed for information, without a number, and nobody orders them. The
-balance of plant is counted by the rule set of the Pod type, for every Pod at its full population, installed ones too,
-and summed; beside it stands what the systems of the plan need by themselves.
+Pods and systems are those that the plan buys; what is installed already has lines of its own, of which nothing is to
+order. GPUs and scale-up domains come with the systems: they are listed for information, without a number, and nobody
+orders them. The balance of plant is counted by the rule set of the Pod type, for every Pod at its full population, and
+summed; beside it stands what the systems of the plan need by themselves. That of installed Pods is taken to stand with
+them: it draws its power, and only the rest is to order.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from sizing.facility.pod import PodType
 from sizing.facility.prices import Price
 from sizing.facility.system import System
 from sizing.plan.cost import source_of_price
-from sizing.plan.inventory import bought_pods, installed_pods, installed_systems, to_buy
+from sizing.plan.inventory import bought_pods, installed_systems, to_buy
 from sizing.plan.plan import FilledPods, Plan
 from sizing.units.amounts import plain
 from sizing.units.figures import Figure
@@ -34,8 +35,9 @@ class BillLine:
     """One line. `unit_kw` and `unit_usd` are None where unknown and 0 where the part adds none.
 
     `number` None: `contained` in the systems, which have lines of their own. `needed` is by the same rule, but for the
-    systems that stand in the Pods alone; None where that is what is counted. `spare_share` of the quantity is ordered
-    beside it and draws nothing; None: no figure is at hand, and none are ordered.
+    systems that stand in the Pods alone; None where that is what is counted. `installed` of the quantity stand already:
+    they draw power, and are not ordered. `spare_share` of the rest is ordered beside it and draws nothing; None: no
+    figure is at hand, and none are ordered.
     """
 
     number: int | None
@@ -54,6 +56,7 @@ class BillLine:
     contained: bool = False
     needed: int | None = None
     spare_share: Fraction | None = None
+    installed: int = 0
 
     @property
     def source(self) -> str:
@@ -61,11 +64,17 @@ class BillLine:
 
     @property
     def spares(self) -> int:
-        return ceil(self.quantity * (self.spare_share or 0))
+        return ceil((self.quantity - self.installed) * (self.spare_share or 0))
 
     @property
     def ordered(self) -> int:
-        return self.quantity + self.spares
+        """How much is to buy, spares included."""
+        return self.quantity - self.installed + self.spares
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether all of it stands already."""
+        return self.installed == self.quantity
 
     @property
     def total_kw(self) -> Fraction | None:
@@ -116,7 +125,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """How many of a part, by which rules, from which sources; `needed` as in `BillLine`."""
+    """How many of a part, by which rules, from which sources; `needed` and `installed` as in `BillLine`."""
 
     quantity: int
     rules: tuple[str, ...]
@@ -124,6 +133,7 @@ class _Count:
     confidences: tuple[str, ...] = ("high",)
     remarks: tuple[str, ...] = ()
     needed: int | None = None
+    installed: int = 0
 
     def with_more(self, more: "_Count") -> "_Count":
         return replace(
@@ -134,11 +144,13 @@ class _Count:
             confidences=self.confidences + more.confidences,
             remarks=self.remarks + more.remarks,
             needed=None if self.needed is None or more.needed is None else self.needed + more.needed,
+            installed=self.installed + more.installed,
         )
 
 
 def _line(number: int | None, part: _Part, count: _Count) -> BillLine:
     """A line with every text told once, and the least of its confidences."""
+    stands = [f"{count.installed:,} taken to stand with the installed Pods"] if _stands_with_pods(part, count) else []
     unknowns = [UNKNOWN_POWER] * (part.unit_kw is None) + [UNPRICED] * (part.unit_usd is None)
     return BillLine(
         number=number,
@@ -153,11 +165,16 @@ def _line(number: int | None, part: _Part, count: _Count) -> BillLine:
         unit_usd=part.unit_usd,
         sources=_distinct(count.sources),
         confidence=min(count.confidences, key=_RISING.index),
-        remark=_joined([*count.remarks, *unknowns]),
+        remark=_joined([*count.remarks, *stands, *unknowns]),
         contained=part.contained,
         needed=count.needed,
         spare_share=part.spare_share,
+        installed=count.installed,
     )
+
+
+def _stands_with_pods(part: _Part, count: _Count) -> bool:
+    return count.installed > 0 and part.group != INSTALLED
 
 
 def _pods(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
@@ -221,11 +238,12 @@ def _installed(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
     for site in plan.request.sites:
         if site.installed_pods:
             part = _Part(INSTALLED, "", site.pod.name, site.pod.title, unit_usd=NOTHING)
-            yield part, _count_of_pods(plan, site.pod, site.installed_pods, "as the workload states")
+            count = _count_of_pods(plan, site.pod, site.installed_pods, "as the workload states")
+            yield part, replace(count, installed=count.quantity)
     kinds = {system.name: system for system in plan.request.candidates}
     for name, number in sorted(installed_systems(plan.request).items()):
         part, count = _system(plan, kinds[name], number, "as the workload states")
-        yield replace(part, group=INSTALLED, unit_usd=NOTHING), count
+        yield replace(part, group=INSTALLED, unit_usd=NOTHING), replace(count, installed=count.quantity)
 
 
 def _contents(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
@@ -260,25 +278,45 @@ def _contents(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
 def _balance_of_plant(plan: Plan) -> Iterator[tuple[_Part, _Count]]:
     systems = {system.name: system for system in plan.request.candidates}
     sites = {site.name: site for site in plan.request.sites}
-    for filled in plan.pods:
+    for filled, installed in runs_with_installed(plan):
         rules = sites[filled.site].pod.bill_rules
         if rules is not None:
-            yield from _by_rules(plan, rules, filled, systems)
+            yield from _by_rules(plan, rules, filled, installed, systems)
+
+
+def runs_with_installed(plan: Plan) -> Iterator[tuple[FilledPods, int]]:
+    """Runs of equal Pods, each with how many of it are taken for the installed ones of its site.
+
+    Which these are no workload states. First come Pods that hold a kind of system that is installed there, then the
+    order of the plan.
+    """
+    sites = {site.name: site for site in plan.request.sites}
+    left = {site.name: site.installed_pods for site in plan.request.sites}
+    taken = [0] * len(plan.pods)
+
+    def holds_none_installed(place: int) -> bool:
+        run = plan.pods[place]
+        return not any(sites[run.site].installed(name) for name, _ in run.systems)
+
+    for place in sorted(range(len(plan.pods)), key=holds_none_installed):
+        run = plan.pods[place]
+        taken[place] = min(left[run.site], run.count)
+        left[run.site] -= taken[place]
+    yield from zip(plan.pods, taken, strict=True)
 
 
 def _by_rules(
-    plan: Plan, rules: BillRules, filled: FilledPods, systems: Mapping[str, System]
+    plan: Plan, rules: BillRules, filled: FilledPods, installed: int, systems: Mapping[str, System]
 ) -> Iterator[tuple[_Part, _Count]]:
     population = [(systems[name], count) for name, count in filled.fill.systems]
     standing = [(systems[name], count) for name, count in filled.systems]
     entries = _entry(plan, "bill_rules", rules.name).get("lines", {})
-    installed = ("for all Pods, installed ones too",) if installed_pods(plan.request) else ()
     for line in rules.lines:
-        quantity = line.rule.quantity(population) * filled.count
-        if quantity:
-            count = _count_of(line, quantity, entries.get(line.name, {}))
+        each = line.rule.quantity(population)
+        if each:
+            count = _count_of(line, each * filled.count, entries.get(line.name, {}))
             needed = line.rule.quantity(standing) * filled.count
-            yield _part_of(line), replace(count, remarks=(*count.remarks, *installed), needed=needed)
+            yield _part_of(line), replace(count, needed=needed, installed=each * installed)
 
 
 def _part_of(line: RuleLine) -> _Part:

@@ -8,6 +8,7 @@ from typing import Any
 from sizing.plan.document import SCHEMA, is_untouched
 from sizing.plan.plan import Status
 from sizing.plan.reading import Reader, Scalar
+from sizing.units.amounts import in_whole_units
 from sizing.units.errors import BadInput
 
 Named = tuple[str, str]
@@ -109,7 +110,8 @@ def plan(tree: Any, file: str) -> Compared:
         version=root.key("version").text(),
         reproducible=root.key("reproducible").flag(),
         untouched=not root.problems and is_untouched(root.mapping()),
-        others={key: in_order(value) for key, value in root.mapping().items() if key not in SHOWN},
+        others={key: in_order(value) for key, value in root.mapping().items() if key not in SHOWN}
+        | {"objective": [_unproven(stage) for stage in root.key("objective").items()]},
     )
     if root.problems:
         raise BadInput(*dict.fromkeys(root.problems))
@@ -119,7 +121,7 @@ def plan(tree: Any, file: str) -> Compared:
 SHOWN = frozenset(
     {
         *("schema", "status", "reasons", "relaxations", "partial", "pods", "systems", "to_buy", "totals", "tokens"),
-        *("memory", "limits", "bill", "reproducible", "request", "catalog", "version"),
+        *("memory", "limits", "bill", "reproducible", "request", "catalog", "version", "objective"),
         *("input_sha256", "sha256", "content_sha256"),
     }
 )
@@ -181,6 +183,8 @@ def _figures(root: Reader) -> _Found:
         status.refuse("is no status", ", ".join(Status))
     yield "standing", "status", Amount(status.text())
     yield from _no_plan(root)
+    for stage in root.key("objective").items():
+        yield _stage(stage)
     totals = root.key("totals")
     if not totals.is_null:
         for key, (subject, name, unit) in _TOTALS.items():
@@ -204,6 +208,22 @@ def _figures(root: Reader) -> _Found:
         yield from _limit(limit)
     for planned in root.key("deployments").items():
         yield "replicas", planned.key("id").text(), Amount(planned.key("replicas").scalar(), "replicas")
+
+
+def _stage(stage: Reader) -> tuple[str, str, Amount]:
+    """The value of a stage of the objective, steps such as `0.1 kW` in kW."""
+    value = stage.key("value").scalar()
+    step, unit = in_whole_units(stage.key("unit").text())
+    counted = value * step if isinstance(value, Fraction) else value
+    return "stages", stage.key("stage").text(), Amount(counted, unit)
+
+
+def _unproven(stage: Reader) -> Any:
+    """What a stage has beside its value: nothing where that is proven."""
+    told = stage.mapping()
+    if told.get("bound") == told.get("value"):
+        return told.get("stage")
+    return in_order({key: told.get(key) for key in ("stage", "bound", "conditional")})
 
 
 def _no_plan(root: Reader) -> _Found:

@@ -1,14 +1,12 @@
 """What the answer is, in a line or two: the same words on the screen and in the workbook."""
 
-import re
 from fractions import Fraction
 
 from sizing.plan.plan import Plan, PlanInBrief, StageResult, Status
 from sizing.report.text import plural
-from sizing.units.amounts import in_steps, kw, percent, thousands
+from sizing.units.amounts import in_steps, in_whole_units, kw, percent, thousands
 
 MEMORY_ONLY = "memory only: the least that can hold this load at its design peak; latencies are not checked"
-_STEP = re.compile(r"([0-9.]+) (.+)")
 
 
 def systems_bought(plan: Plan | PlanInBrief) -> str:
@@ -34,8 +32,8 @@ def _bought(pods: int, systems: str, gpus: int, nameplate_kw: Fraction) -> str:
 
 def stage_parts(stage: StageResult, amount: int) -> tuple[Fraction | int, str]:
     """(a value or bound of a stage, its unit); steps such as `0.1 kW` and `500 USD` become kW and USD."""
-    step = _STEP.fullmatch(stage.unit)
-    return (amount * Fraction(step[1]), step[2]) if step else (amount, stage.unit)
+    step, unit = in_whole_units(stage.unit)
+    return amount * step, unit
 
 
 def stage_amount(stage: StageResult, amount: int) -> str:

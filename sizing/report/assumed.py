@@ -13,7 +13,7 @@ from sizing.facility.pod import PodType
 from sizing.facility.prices import HOURS_PER_YEAR, Price
 from sizing.facility.site import Site
 from sizing.facility.system import System
-from sizing.plan.cost import FROM_WORKLOAD, is_priced, source_of_price
+from sizing.plan.cost import FROM_WORKLOAD, source_of_price
 from sizing.report.cells import Accepts, Reference, Value
 from sizing.report.memory_lines import reserve_rule
 from sizing.report.reported import Reported, kept
@@ -25,10 +25,13 @@ from sizing.units.figures import Figure
 
 TABLE = "assumptions"
 FROM_REQUEST = "the workload"
+STATED = "stated in the request"
+NO_PRICE = "no price is at hand"
 ENGINE_RULES = "the engine profile"
 Key = tuple[Any, ...]
 FigureKey = tuple[str, str, str]
 LONGEST_NAME = 200  # of 255 characters that a defined name may have, so that a number fits behind it
+LONGEST_CLASS = 100  # characters of the name of a class in a defined name
 _NO_PART_OF_A_NAME = re.compile("[^a-z0-9]+")
 
 
@@ -140,12 +143,12 @@ def _policy(request: Request) -> Iterator[Assumption]:
 def _asked(
     key: Key, of: str, what: str, value: Value, unit: str, accepts: Accepts, name: str, note: str = ""
 ) -> Assumption:
-    return Assumption(key, of, what, value, unit, accepts, name, source=FROM_REQUEST, note=note)
+    return Assumption(key, of, what, value, unit, accepts, name, confidence=STATED, source=FROM_REQUEST, note=note)
 
 
 def _classes(numbered: Mapping[str, tuple[int, ServiceClass]]) -> Iterator[Assumption]:
     for name, (number, service) in numbered.items():
-        called = f"class_{number}"
+        called = f"class_{name[:LONGEST_CLASS]}"
         yield _asked(
             ("class", name, "context"),
             f"Class {number}: {name}",
@@ -178,7 +181,7 @@ def _site(request: Request, site: Site) -> Iterator[Assumption]:
     )
     for key, what, limit, unit in limits:
         value: Value = NOT_GIVEN if limit is None else limit
-        accepts = Accepts.COUNT if key == "pods" else Accepts.AMOUNT
+        accepts = Accepts.POSITIONS if key == "pods" else Accepts.LIMIT
         note = "left out: does not limit (decision 7)" if limit is None else ""
         yield _asked(("site", site.name, key), of, what, value, unit, accepts, f"site_{number}_{key}", note)
     if site.installed_pods:
@@ -222,13 +225,13 @@ def _pod(request: Request, pod: PodType) -> Iterator[Assumption]:
     of, name = f"Pod {pod.name}", f"pod_{pod.name}"
     for key, what, figure, unit, accepts in (
         ("gpu_slots", "GPU slots", pod.gpu_slots, "GPUs", Accepts.COUNT),
-        ("power_kw", "Power at its input", pod.power_kw, "kW", Accepts.AMOUNT),
+        ("power_kw", "Power at its input", pod.power_kw, "kW", Accepts.FIGURE),
     ):
         found = ("pods", pod.name, key)
         yield _figure(request, ("pod", pod.name, key), of, what, figure, unit, f"{name}_{key}", found, accepts)
     if pod.pue is not None:
         found = ("pods", pod.name, "pue")
-        yield _figure(request, ("pod", pod.name, "pue"), of, "PUE", pod.pue, "", f"{name}_pue", found)
+        yield _figure(request, ("pod", pod.name, "pue"), of, "PUE", pod.pue, "ratio", f"{name}_pue", found)
     energy = request.policy.prices.energy
     if energy is not None and energy.pue is not None:
         yield _asked(
@@ -236,15 +239,14 @@ def _pod(request: Request, pod: PodType) -> Iterator[Assumption]:
             of,
             "PUE of its energy",
             energy.pue,
-            "",
+            "ratio",
             Accepts.AMOUNT,
             f"{name}_energy_pue",
             "as the workload states it; enters the cost only",
         )
-    if is_priced(request):
-        price = request.policy.prices.of_pod(pod)
-        source = source_of_price(request, "pods", pod.name)
-        yield from _ends(("pod", pod.name, "price"), of, "Price", price, "USD", f"{name}_price", source)
+    price = request.policy.prices.of_pod(pod)
+    source = source_of_price(request, "pods", pod.name)
+    yield from _ends(("pod", pod.name, "price"), of, "Price", price, "USD", f"{name}_price", source)
 
 
 def _system(request: Request, system: System) -> Iterator[Assumption]:
@@ -255,8 +257,9 @@ def _system(request: Request, system: System) -> Iterator[Assumption]:
         ("Scale-up domains", system.domains_per_system, "domains"),
     ):
         unit = "GPUs" if counts == "domain_gpus" else "domains"
+        source = _titles(request, sheet, None) or "its entry"
         yield Assumption(
-            (*key, counts), of, what, count, unit, Accepts.COUNT, f"{counts}_{name}", source="its entry", figure=sheet
+            (*key, counts), of, what, count, unit, Accepts.COUNT, f"{counts}_{name}", source=source, figure=sheet
         )
     label = request.policy.hbm == "label"
     hbm = system.gpu.hbm_bytes(request.policy.hbm)
@@ -280,10 +283,9 @@ def _system(request: Request, system: System) -> Iterator[Assumption]:
     ):
         found = ("systems", system.name, field)
         yield _figure(request, (*key, field), of, what, power, "kW", f"{field}_{name}", found)
-    if is_priced(request):
-        price = request.policy.prices.of_system(system)
-        source = source_of_price(request, "systems", system.name)
-        yield from _ends((*key, "price"), of, "Price", price, "USD", f"price_{name}", source)
+    price = request.policy.prices.of_system(system)
+    source = source_of_price(request, "systems", system.name)
+    yield from _ends((*key, "price"), of, "Price", price, "USD", f"price_{name}", source)
 
 
 def _deployment(reported: Reported, number: int) -> Iterator[Assumption]:
@@ -361,10 +363,10 @@ def _parts(reported: Reported) -> Iterator[Assumption]:
             "Price of one",
             UNKNOWN if bill.unit_usd is None else bill.unit_usd,
             "USD",
-            Accepts.AMOUNT,
+            Accepts.FIGURE,
             f"{name}_price",
-            source="no price is at hand" if bill.unit_usd is None else "",
-            note="not in the cost of the plan",
+            source=NO_PRICE if bill.unit_usd is None else "",
+            note="in the bill; not in the cost that the objective counts",
         )
         spares = line.spares
         yield Assumption(
@@ -407,7 +409,7 @@ def _figure(
     unit: str,
     name: str,
     found: FigureKey,
-    accepts: Accepts = Accepts.AMOUNT,
+    accepts: Accepts = Accepts.FIGURE,
 ) -> Assumption:
     """A figure of a catalog, or that it is unknown."""
     if figure is None:
@@ -421,10 +423,10 @@ def _figure(
 
 
 def _ends(key: Key, of: str, what: str, price: Price | None, unit: str, name: str, source: str) -> Iterator[Assumption]:
-    """A price with both ends: the high one counts in the stages."""
+    """A price with both ends: the high one counts in the bill and in the stages."""
     low, high = (UNKNOWN, UNKNOWN) if price is None else (price.low, price.high)
     for end, value, note in (
-        ("high", high, "counts in the stages of the objective"),
+        ("high", high, "counts in the bill, and in the stages of the objective where the request has it"),
         ("low", low, "equal where the price is one number"),
     ):
         yield Assumption(
@@ -433,9 +435,10 @@ def _ends(key: Key, of: str, what: str, price: Price | None, unit: str, name: st
             f"{what}, {end} end",
             value,
             unit,
-            Accepts.AMOUNT,
+            Accepts.FIGURE,
             f"{name}_{end}",
-            source=source,
+            confidence=STATED if source == FROM_WORKLOAD else "",
+            source=NO_PRICE if price is None else source,
             note=note,
         )
 

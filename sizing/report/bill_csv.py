@@ -1,5 +1,7 @@
 """The bill of units as CSV: one line of the bill a record, the same columns always, and back from it.
 
+Back also from one that a spreadsheet saved with semicolons or tabs between the fields, and with decimal commas.
+
 A spreadsheet that opens it must not take text for a formula: text that begins like one gets an apostrophe before it
 (OWASP, CSV Injection), as does text that begins with an apostrophe, so that reading takes back what writing added.
 CSV has no place for a hash beside its records, so each carries that of the whole bill.
@@ -23,7 +25,7 @@ from sizing.units.names import nearest
 SEAL = "bill_sha256"
 COLUMNS = (
     *("number", "group", "manufacturer", "part", "description", "quantity", "spares"),
-    *("ordered", "needed", "unit", "contained"),
+    *("ordered", "installed", "needed", "unit", "contained"),
     *("unit_kw", "total_kw", "unit_usd", "total_usd", "rule", "confidence", "source", "remark"),
     SEAL,
 )
@@ -31,6 +33,7 @@ COLUMNS = (
 
 _BEGINS_A_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the full-width ones too
 _MARK = "'"
+_DELIMITERS = (",", ";", "\t")
 _MOST_LINES = 100_000
 
 Record = Sequence[str]
@@ -59,7 +62,8 @@ def read_bill_csv(content: bytes, file: str) -> Compared:
 
     Raises BadInput with every line that is none.
     """
-    header, *records = _read(content, file) or [[]]
+    delimiter = _delimiter(content)
+    header, *records = _read(content, file, delimiter) or [[]]
     asked = ("group", "manufacturer", "part", "description", "ordered", "unit", "total_kw", "total_usd")
     lacking = [name for name in asked if name not in header]
     if lacking:
@@ -77,7 +81,7 @@ def read_bill_csv(content: bytes, file: str) -> Compared:
         group, manufacturer, part, description, ordered, unit, kw, usd = (_text(record[place]) for place in places)
         item = Item(group, manufacturer, part, description, unit)
         amounts = [
-            _number(text, name, position, file, problems)
+            _number(text if delimiter == "," else text.replace(",", "."), name, position, file, problems)
             for name, text in (("ordered", ordered), ("total_kw", kw), ("total_usd", usd))
         ]
         if ordered == "":
@@ -92,7 +96,7 @@ def _record(line: BillLine) -> Record:
     return (
         "" if line.number is None else str(line.number),
         *map(_safe, (line.group, line.manufacturer, line.part, line.description)),
-        *map(str, (line.quantity, line.spares, line.ordered)),
+        *map(str, (line.quantity, line.spares, line.ordered, line.installed)),
         "" if line.needed is None else str(line.needed),
         _safe(line.unit),
         "yes" if line.contained else "no",
@@ -128,12 +132,19 @@ def _written(records: Sequence[Record]) -> bytes:
     return text.getvalue().encode()
 
 
-def _read(content: bytes, file: str) -> list[list[str]]:
+def _delimiter(content: bytes) -> str:
+    """What stands most often in the header, of which no name has any: a comma where none does."""
+    header = content.removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0]
+    return max(_DELIMITERS, key=lambda delimiter: header.count(delimiter.encode()))
+
+
+def _read(content: bytes, file: str, delimiter: str = ",") -> list[list[str]]:
     try:
         text = content.decode("utf-8-sig")
-        records = list(csv.reader(StringIO(text, newline=""), strict=True))
+        records = list(csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except UnicodeDecodeError:
-        raise BadInput(Problem("not UTF-8", file=file, accepted="a plan, a workbook, or a bill in CSV")) from None
+        accepted = "a plan, a workbook, or a bill in CSV; a spreadsheet saves that as `CSV UTF-8`"
+        raise BadInput(Problem("not UTF-8", file=file, accepted=accepted)) from None
     except csv.Error as error:
         raise BadInput(Problem(f"no CSV: {error}", file=file)) from None
     if len(records) > _MOST_LINES:
@@ -151,5 +162,6 @@ def _number(text: str, name: str, position: int, file: str, problems: list[Probl
             return Fraction(repr(value))
     except ValueError:
         pass
-    problems.append(Problem(f"{name} is no number", f"record {position}", file, seen=shown(text)))
+    accepted = "digits, as sizing wrote them: a spreadsheet may have taken them for a date or for text"
+    problems.append(Problem(f"{name} is no number", f"record {position}", file, seen=shown(text), accepted=accepted))
     return None

@@ -57,7 +57,7 @@ def _rows(content: bytes, file: str) -> Iterator[Sequence[Any]]:
             raise BadInput(Problem(what, file=file, accepted=f"at most {LARGEST_UNPACKED_BYTES // 2**20} MiB"))
         workbook = load_workbook(BytesIO(content), read_only=True, data_only=True)
         if SHEET not in workbook.sheetnames:
-            accepted = f"a workbook of sizing: one with the sheet {SHEET!r}"
+            accepted = f"a workbook of sizing, with the sheet {SHEET!r}; one made of a bill in CSV, saved as CSV again"
             raise BadInput(Problem(f"has no sheet {SHEET!r}", file=file, accepted=accepted))
         sheet: Any = workbook[SHEET]
         rows = sheet.iter_rows(max_col=_MOST_COLUMNS, values_only=True)

@@ -5,17 +5,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from sizing.facility.system import System
-from sizing.plan.bill import BillLine
+from sizing.plan.bill import BillLine, runs_with_installed
 from sizing.plan.plan import Plan, Status
 from sizing.report.measured import Replica, assumed_sentence, measured_sentences, unchecked
 from sizing.report.memory_lines import reserve_rule
 from sizing.report.sources import Source, sources_of
 from sizing.report.text import plural, share
+from sizing.request.objective import parse_aim
 from sizing.request.request import Rejection
 from sizing.units.amounts import kw, thousands
 
 FULL_BITS = 16
 NAMES_SHOWN = 4
+KINDS = "system_kinds"
+SAVED_BY_MORE_KINDS = frozenset({"pods", "power", "gpus", "cost"})
+NOT_IN_THE_BILL = (
+    "not in the bill, and to be asked for: software licences and subscriptions (for GPUs, for the management of the "
+    "network), support and warranty, freight, installation, taxes and duties. Lead times, the lengths of cables and "
+    "until when a price holds are not known"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +116,44 @@ def balance_sentences(plan: Plan, lines: tuple[BillLine, ...]) -> list[str]:
     notes = sorted({site.pod.bill_rules.note for site in plan.request.sites if site.pod.bill_rules})
     return [
         counted,
+        *_plant_that_stands(plan),
         *([f"power unknown and in no sum: {'; '.join(unknown)}"] if unknown else []),
         *(f"bill of units: {note}" for note in notes if note),
+        NOT_IN_THE_BILL,
     ]
+
+
+def _plant_that_stands(plan: Plan) -> Iterator[str]:
+    """Of which Pods the balance of plant is not ordered, as it is taken to stand with them."""
+    sites = {site.name: site for site in plan.request.sites}
+    taken = [
+        f"{plural(count, 'Pod')} at {run.site} for {' + '.join(f'{many} x {name}' for name, many in run.fill.systems)}"
+        for run, count in runs_with_installed(plan)
+        if count and sites[run.site].pod.bill_rules is not None
+    ]
+    if taken:
+        yield (
+            f"the balance of plant of installed Pods is taken to stand, whole, and is not ordered: {'; '.join(taken)}. "
+            "Power and heat count it; check it against what is there"
+        )
+
+
+def fewest_kinds_sentence(plan: Plan) -> str | None:
+    """That a smaller purchase of more kinds of system may be there, where their number goes before what it would save.
+
+    None where alternatives, which show it, were asked for.
+    """
+    aims = [parse_aim(stage.stage).names for stage in plan.stages]
+    kinds = next((place for place, names in enumerate(aims) if names == (KINDS,)), None)
+    if kinds is None or plan.alternatives is not None or plan.stages[kinds].value >= len(plan.request.candidates):
+        return None
+    later = [name for names in aims[kinds + 1 :] for name in names if name in SAVED_BY_MORE_KINDS]
+    if not later:
+        return None
+    return (
+        f"the fewest kinds of system go before {' and '.join(dict.fromkeys(later))} (policy.objective): more kinds may "
+        "need less; `sizing solve --alternatives 5` shows what they would buy"
+    )
 
 
 def clock_sentences(plan: Plan) -> list[str]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
+from sizing.report.text import UNKNOWN
+
 Value = str | int | float | Fraction | None
 
 MOST_ARGUMENTS = 200
@@ -33,6 +35,9 @@ class Accepts(Enum):
     EXTRA = "a share of 0 % or more"
     COUNT = "a whole number of 0 or more"
     AMOUNT = "a number of 0 or more"
+    FIGURE = "a number of 0 or more, or: unknown"
+    LIMIT = "a number of 0 or more, or: not given"
+    POSITIONS = "a whole number of 0 or more, or: not given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +100,13 @@ def formula(text: str, value: Value, **references: Reference) -> Formula:
 
 
 def check(text: str, value: Value, **references: Reference) -> Formula:
-    """A formula that says `OK`, or what is wrong; what is wrong stands out."""
+    """A formula that says `OK`, `NOT_SETTLED`, or what is wrong; what is not `OK` stands out."""
     return Formula(text, value, references, is_check=True)
 
 
 OK = "ok"
+NOT_SETTLED = "not settled"
+"""Of a check that hangs on a figure nobody has yet."""
 
 
 def added(references: Sequence[Reference], value: Value) -> Cell:
@@ -116,11 +123,16 @@ def _sum(terms: Sequence[str]) -> str:
     return _sum([_sum(terms[first : first + MOST_ARGUMENTS]) for first in range(0, len(terms), MOST_ARGUMENTS)])
 
 
-def times_known(factor: str, cell: str, otherwise: str = "unknown") -> str:
+def if_known(cell: str) -> str:
+    """The text of a figure; one that is blank, or text, is unknown."""
+    return f'IF(ISNUMBER({{{cell}}}),{{{cell}}},"{UNKNOWN}")'
+
+
+def times_known(factor: str, cell: str, otherwise: str = UNKNOWN) -> str:
     """The text of a product with a cell that may say that it is unknown."""
     return f'IF(ISNUMBER({{{cell}}}),{factor}*{{{cell}}},"{otherwise}")'
 
 
-def sum_if_known(cells: str, otherwise: str = "unknown") -> str:
+def sum_if_known(cells: str, otherwise: str = UNKNOWN) -> str:
     """The text of a sum over a range; unknown where a cell of it is."""
     return f'IF(COUNT({{{cells}}})=ROWS({{{cells}}}),SUM({{{cells}}}),"{otherwise}")'

@@ -16,7 +16,7 @@ from sizing.report.no_plan import partial_sentences, way_sentences
 from sizing.report.pod_use import idle_sentences, pod_sentences
 from sizing.report.text import NOT_GIVEN, amount, visible
 from sizing.report.to_know import to_know_sentences
-from sizing.report.unsettled import not_counted
+from sizing.report.unsettled import not_counted, not_settled
 from sizing.units.amounts import gb, gib, percent, thousands
 
 MOST_CLASSES = 100
@@ -26,9 +26,10 @@ MOST_CLASSES = 100
 def console_report(plan: Plan, bill: str | None = None) -> str:
     """The whole answer; `bill` is where the bill of units was written, said last."""
     rejected = rejections_in_brief(plan.rejected)
+    answer = f"{plan.request.name}: {headline(plan)}", standing(plan), not_settled(plan)
     sections = [
         MEMORY_ONLY,
-        "\n".join(map(paragraph, (f"{plan.request.name}: {headline(plan)}", standing(plan)))),
+        "\n".join(paragraph(line) for line in answer if line),
         *what_stands(plan),
         alternatives_section(plan),
         sensitivity_section(plan),

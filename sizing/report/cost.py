@@ -7,7 +7,7 @@ from sizing.plan.cost import ENERGY, CostLine, cost_lines, is_priced, total_cost
 from sizing.plan.inventory import installed_pods, installed_systems, to_buy
 from sizing.plan.plan import Plan
 from sizing.report.answer import stage_parts
-from sizing.report.text import plural
+from sizing.report.text import cents, plural
 from sizing.request.objective import COST, parse_aim
 from sizing.units.amounts import plain, thousands
 
@@ -40,7 +40,7 @@ def cost_sentences(plan: Plan) -> list[str]:
 
 def usd(price: Price) -> str:
     """`1,440,000 USD`, `1,440,000 to 1,620,000 USD`; cents only where there are some."""
-    low, high = (f"{float(end):,.2f}".removesuffix(".00") for end in (price.low, price.high))
+    low, high = cents(price.low), cents(price.high)
     return f"{low} to {high} USD" if price.is_range else f"{high} USD"
 
 

@@ -56,6 +56,9 @@ def _headline(found: Difference) -> Iterator[str]:
         yield f"bills: {plural(len(found.units), 'line')} of the bill of units changed"
         return
     yield f"{_bought(found.a.figures)} -> {_bought(found.b.figures)}"
+    before, after = _kinds(found.a.figures), _kinds(found.b.figures)
+    if before and after and before != after:
+        yield f"the search chose other kinds of system: {', '.join(before)} -> {', '.join(after)}"
 
 
 def _bought(figures: Mapping[tuple[str, str], Amount]) -> str:
@@ -73,6 +76,10 @@ def _bought(figures: Mapping[tuple[str, str], Amount]) -> str:
         f"{_value(power.value)} kW nameplate",
     ]
     return ", ".join(parts)
+
+
+def _kinds(figures: Mapping[tuple[str, str], Amount]) -> list[str]:
+    return sorted(name for subject, name in figures if _is_kind(subject, name))
 
 
 def _is_kind(subject: str, name: str) -> bool:

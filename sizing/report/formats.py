@@ -3,8 +3,10 @@
 A new format is one writer and one entry here. Writers are imported where they are used.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from sizing.plan.plan import NoPlan, Plan, Status
 from sizing.report.reported import Reported
@@ -131,21 +133,44 @@ def _no_plan_markdown(no_plan: NoPlan) -> bytes:
 FORMATS: Mapping[str, Format] = {
     "xlsx": Format(".xlsx", _xlsx, _is_untouched_xlsx, _no_plan_xlsx),
     "html": Format(".html", _html, _is_sealed, _no_plan_html),
-    "pdf": Format(".pdf", _pdf, _is_untouched_pdf, check=_check_pdf),
     "csv": Format(".csv", _csv, _is_untouched_csv),
     "json": Format(".json", _json, _is_untouched_json, _no_plan_json),
     "markdown": Format(".md", _markdown, _is_sealed, _no_plan_markdown),
+    "pdf": Format(".pdf", _pdf, _is_untouched_pdf, check=_check_pdf),
 }
-"""In the order in which files are written."""
+"""In the order in which files are written: last what rests on libraries of the system, and may fail."""
 
 
-def rendered(answer: Plan | NoPlan, names: Iterable[str]) -> dict[str, bytes]:
-    """The whole file of every format asked for; without a plan, of those that have something to say then."""
+def writers(answer: Plan | NoPlan, names: Iterable[str]) -> dict[str, Callable[[], bytes | None]]:
+    """What gives the whole file of every format asked for; without a plan, of those that have something to say then.
+
+    A writer gives None where it has nothing to say after all, and raises BadInput where the format cannot be written.
+    """
     if isinstance(answer, NoPlan):
-        writers = {name: FORMATS[name].write_no_plan for name in names}
-        written = {name: write(answer) for name, write in writers.items() if write is not None}
-        return {name: content for name, content in written.items() if content is not None}
+        those = {name: FORMATS[name].write_no_plan for name in names}
+        return {name: partial(write, answer) for name, write in those.items() if write is not None}
     from sizing.plan.bill import bill_of_units
 
     reported = Reported(answer, bill_of_units(answer))
-    return {name: FORMATS[name].write(reported) for name in names}
+    return {name: partial(FORMATS[name].write, reported) for name in names}
+
+
+def rendered(answer: Plan | NoPlan, names: Iterable[str]) -> dict[str, bytes]:
+    """The whole files. Raises BadInput where one of them cannot be written."""
+    written = {name: write() for name, write in writers(answer, names).items()}
+    return {name: content for name, content in written.items() if content is not None}
+
+
+def files_of(folder: Path, stem: str) -> dict[str, Path]:
+    """Where the file of every format stands, of a workload whose file has this stem."""
+    return {name: folder / f"{stem}{each.suffix}" for name, each in FORMATS.items()}
+
+
+def left_over(files: Mapping[str, Path]) -> Iterator[Path]:
+    """Of the files of formats, those that are there and that the tool wrote."""
+    for name, path in files.items():
+        try:
+            if path.is_file() and FORMATS[name].is_untouched(path.read_bytes()):
+                yield path
+        except OSError:  # what cannot be read is none that anybody takes for the answer
+            continue

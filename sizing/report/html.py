@@ -16,6 +16,7 @@ from sizing.report.reported import Reported
 from sizing.report.seal import sealed
 from sizing.report.story import Section, facts, sections
 from sizing.report.text import visible
+from sizing.report.unsettled import not_settled
 from sizing.units.version import version
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def page_text(reported: Reported, is_open: bool) -> str:
         lead=MEMORY_ONLY,
         headline=headline(plan),
         standing=standing(plan).removeprefix(f"{plan.status}: "),
+        not_settled=not_settled(plan),
         status=str(plan.status),
         facts=facts(plan),
         sections=sections(reported),
@@ -70,6 +72,7 @@ def no_plan_page(no_plan: NoPlan) -> bytes:
         lead=MEMORY_ONLY,
         headline=found,
         standing="",
+        not_settled="",
         status=str(no_plan.status),
         facts=(),
         sections=tuple(section for section in listed if section.sentences),

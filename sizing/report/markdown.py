@@ -11,6 +11,7 @@ from sizing.report.reported import Reported
 from sizing.report.seal import sealed
 from sizing.report.story import Section, Table, facts, sections
 from sizing.report.text import visible
+from sizing.report.unsettled import not_settled
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~&$])")
 _AT_THE_START = re.compile(r"^(\s*)(?:([#+=-])|(\d+)([.)])(?=\s|$))")
@@ -28,6 +29,7 @@ def markdown(reported: Reported) -> bytes:
         f"{escaped(MEMORY_ONLY)}",
         f"**{escaped(headline(plan))}**",
         escaped(standing(plan)),
+        *([escaped(unsettled)] if (unsettled := not_settled(plan)) else []),
         _listed([f"{fact.name}: {fact.value}" + (f" ({fact.remark})" if fact.remark else "") for fact in facts(plan)]),
         *(_section(section) for section in sections(reported) if section.key not in _TABLES),
     ]

@@ -35,8 +35,18 @@ def memory_lines(plan: Plan) -> tuple[MemoryLine, ...]:
         MemoryLine("left for KV cache", left, "bought less the three lines above", tokens.capacity, is_sum=True),
         MemoryLine("committed", memory.committed, "sequences that are asked for", tokens.committed),
         MemoryLine("spare", memory.spare, "further tokens that the pools can hold", tokens.spare),
-        MemoryLine("remainder", memory.remainder, "less than one token in each pool"),
+        MemoryLine("remainder", memory.remainder, _remainder(plan)),
     )
+
+
+def _remainder(plan: Plan) -> str:
+    """Why no token takes it: pools round down, and a state does not grow with tokens."""
+    rest = "less than one token in each pool"
+    states = "room that no token takes, where only states are kept: they do not grow with tokens"
+    grows = {bool(planned.deployment.bytes_per_token) for planned in plan.deployments}
+    if False not in grows:
+        return rest
+    return f"{rest}; {states}" if True in grows else states
 
 
 def reserve_rule(policy: Policy) -> str:

@@ -4,14 +4,15 @@ It is laid out first, so that formulas anywhere know where every cell stands, an
 it is as wide as the paper, in landscape, so that it suits A4 and Letter, with its heading on every page.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from xlsxwriter import Workbook
+from xlsxwriter.utility import xl_rowcol_to_cell
 from xlsxwriter.worksheet import Worksheet
 
-from sizing.report.cells import OK, Accepts, Cell, Formula, Input, Link, Role, Value
+from sizing.report.cells import NOT_SETTLED, OK, Accepts, Cell, Formula, Input, Link, Role, Value
 from sizing.report.native_charts import Chart, native_chart
 from sizing.report.places import Places, Table
 from sizing.report.styles import NUMBERS, Formats, Style
@@ -27,12 +28,20 @@ WIDEST_HEADING = 10
 SCALE_SIDE_BY_SIDE = 50  # percent of pages that stand side by side
 A4 = 9
 CHART_ROWS, ROW_PIXELS, CHART_PIXELS = 15, 20, 520
-VALIDATIONS = {
+VALIDATIONS: Mapping[Accepts, Mapping[str, object]] = {
     Accepts.SHARE: {"validate": "decimal", "criteria": "between", "minimum": 0, "maximum": 1},
     Accepts.EXTRA: {"validate": "decimal", "criteria": ">=", "value": 0},
     Accepts.COUNT: {"validate": "integer", "criteria": ">=", "value": 0},
     Accepts.AMOUNT: {"validate": "decimal", "criteria": ">=", "value": 0},
 }
+OR_WORDS = {
+    Accepts.FIGURE: f'=OR(AND(ISNUMBER({{cell}}),N({{cell}})>=0),{{cell}}="{UNKNOWN}")',
+    Accepts.LIMIT: f'=OR(AND(ISNUMBER({{cell}}),N({{cell}})>=0),{{cell}}="{NOT_GIVEN}")',
+    Accepts.POSITIONS: (
+        f'=OR(AND(ISNUMBER({{cell}}),N({{cell}})>=0,N({{cell}})=INT(N({{cell}}))),{{cell}}="{NOT_GIVEN}")'
+    ),
+}
+"""Rules of cells that take a word in place of a number; `{cell}` is the first cell that the rule is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +142,9 @@ class Page:
     ) -> None:
         """A table, which formulas call by its `name`.
 
-        The heading of the `main` one stays in view, filters, and is repeated on every printed page. Where it is too
-        wide for one page, what stands before the column of key `split` and the rest are printed side by side.
+        The heading of the `main` one stays in view, filters all rows but sums, and is repeated on every printed page.
+        Where it is too wide for one page, what stands before the column of key `split` and the rest are printed side
+        by side.
         """
         for position, column in enumerate(columns):
             is_number = column.style in NUMBERS
@@ -164,7 +174,7 @@ class Page:
             self._row += 1
         if main:
             self._heading = heading
-            self._filtered = heading, self._row - 1, len(columns) - 1
+            self._filtered = heading, table.last if body else heading, len(columns) - 1
             self._split = table.columns.get(split)
         self._row += 1
 
@@ -234,15 +244,16 @@ class Page:
                 spans[-1][1] = placed.row
             else:
                 spans.append([placed.row, placed.row])
-        wrong = formats.wrong() if any(rule is None for _, rule in runs) else None
+        has_checks = any(rule is None for _, rule in runs)
+        looks = ((NOT_SETTLED, "==", formats.unsettled()), (OK, "!=", formats.wrong())) if has_checks else ()
         for (column, rule), spans in runs.items():
             for first, last in spans:
                 if rule is None:
-                    options = {"type": "cell", "criteria": "!=", "value": f'"{OK}"', "format": wrong}
-                    sheet.conditional_format(first, column, last, column, options)
+                    for word, criteria, form in looks:
+                        options = {"type": "cell", "criteria": criteria, "value": f'"{word}"', "format": form}
+                        sheet.conditional_format(first, column, last, column, options | {"stop_if_true": True})
                 else:
-                    message = {"error_title": "Not accepted", "error_message": f"Accepted is {rule.value}."}
-                    sheet.data_validation(first, column, last, column, VALIDATIONS[rule] | message)
+                    sheet.data_validation(first, column, last, column, _validation(rule, first, column))
 
     def _write(self, sheet: Worksheet, formats: Formats, placed: _Placed) -> None:
         row, column, cell = placed.row, placed.column, placed.cell
@@ -256,7 +267,8 @@ class Page:
                 text = self._places.text(cell, placed.table, row)
                 sheet.write_formula(row, column, text, form, _stored(cell.value))
             case Link():
-                form = formats.of(Style.LINK, Role.FIXED, placed.is_sum)
+                style = Style.LINK_ON if placed.style is Style.RUN_ON else Style.LINK
+                form = formats.of(style, Role.FIXED, placed.is_sum)
                 text, target = _cell_text(cell.text), "internal:" + self._places.address(cell.to)
                 sheet.write_url(row, column, target, form, "" if _looks_rich(text) else text)
                 if _looks_rich(text):
@@ -299,6 +311,15 @@ class Page:
 
     def _place(self, position: int, cell: Cell, style: Style, is_sum: bool = False, table: Table | None = None) -> None:
         self._placed.append(_Placed(self._row, position, cell, style, is_sum, table))
+
+
+def _validation(accepts: Accepts, row: int, column: int) -> dict[str, object]:
+    """What an input takes; never nothing, which would count as 0."""
+    message = {"error_title": "Not accepted", "error_message": f"Accepted is {accepts.value}.", "ignore_blank": False}
+    if accepts in VALIDATIONS:
+        return {**VALIDATIONS[accepts], **message}
+    rule = OR_WORDS[accepts].replace("{cell}", str(xl_rowcol_to_cell(row, column)))
+    return {"validate": "custom", "value": rule, **message}
 
 
 def shown_value(cell: Cell) -> Value:

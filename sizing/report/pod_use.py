@@ -14,11 +14,15 @@ from sizing.units.amounts import kw, percent, thousands
 
 @dataclass(frozen=True, slots=True)
 class PodUse:
-    """Equal Pods `first` to `last` of a site, counted from 1 as in the placement. Figures are of one Pod."""
+    """Equal Pods `first` to `last` of a site, counted from 1 as in the placement. Figures are of one Pod.
+
+    `systems` stand in it, `full` would when it is full: an installed Pod may be empty.
+    """
 
     site: Site
     filled: FilledPods
     systems: tuple[tuple[System, int], ...]
+    full: tuple[tuple[System, int], ...]
     first: int
     last: int
 
@@ -41,12 +45,9 @@ class PodUse:
     @property
     def room(self) -> tuple[tuple[System, int], ...]:
         """Systems that this Pod's fill could still take."""
-        fill = self.filled.fill
-        return tuple(
-            (system, fill.count(system.name) - count)
-            for system, count in self.systems
-            if fill.count(system.name) > count
-        )
+        stands = dict(self.filled.systems)
+        left = ((system, count - stands.get(system.name, 0)) for system, count in self.full)
+        return tuple((system, count) for system, count in left if count > 0)
 
     @property
     def free_slots(self) -> int:
@@ -90,7 +91,8 @@ def pod_uses(plan: Plan) -> Iterator[PodUse]:
         first = stands[filled.site] + 1
         stands[filled.site] += filled.count
         systems = tuple((kinds[name], count) for name, count in filled.systems if count)
-        yield PodUse(sites[filled.site], filled, systems, first, stands[filled.site])
+        full = tuple((kinds[name], count) for name, count in filled.fill.systems)
+        yield PodUse(sites[filled.site], filled, systems, full, first, stands[filled.site])
 
 
 def pod_sentences(plan: Plan) -> list[str]:

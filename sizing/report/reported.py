@@ -9,7 +9,7 @@ from sizing.facility.bill_rules import RuleLine
 from sizing.facility.deployment import Deployment
 from sizing.facility.site import Site
 from sizing.facility.system import System
-from sizing.plan.bill import BillLine
+from sizing.plan.bill import BillLine, runs_with_installed
 from sizing.plan.plan import Plan, PlannedDeployment
 from sizing.report.pod_use import PodUse, pod_uses
 from sizing.request.request import ServiceClass
@@ -73,6 +73,21 @@ class Reported:
     def deployments(self) -> tuple[tuple[int, PlannedDeployment], ...]:
         """Deployments, numbered from 1 as on the screen."""
         return tuple(enumerate(self.plan.deployments, start=1))
+
+    @cached_property
+    def runs_with_installed(self) -> tuple[tuple[int, int], ...]:
+        """(run, how many of its Pods are taken for installed ones), in the order in which they are taken."""
+        return tuple(
+            (run, taken)
+            for filled, taken in runs_with_installed(self.plan)
+            for run, use in enumerate(self.runs)
+            if use.filled is filled
+        )
+
+    def bought(self, group: str, part: str) -> int | None:
+        """The place in the bill of Pods or systems that are bought; None where none are."""
+        places = (place for place, line in enumerate(self.bill) if (line.group, line.part) == (group, part))
+        return next(places, None)
 
     def line_of(self, rule: RuleLine) -> int:
         """The place in the bill of what a part of the balance of plant is counted in."""

@@ -17,6 +17,8 @@ INPUT_INK = "#1D4ED8"
 INPUT_FILL = "#FEF9C3"
 DECISION_FILL = "#DCFCE7"
 LINK_INK = "#0B5CAD"
+OPEN_INK = "#92400E"
+OPEN_FILL = "#FEF3C7"
 WRONG_INK = "#991B1B"
 WRONG_FILL = "#FEE2E2"
 FONT = "Calibri"
@@ -33,6 +35,7 @@ class Style(Enum):
     HEADING_NUMBER = "heading of numbers"
     TEXT = "text"
     LINK = "text that leads elsewhere"
+    LINK_ON = "text that leads elsewhere and runs on"
     RUN_ON = "text that runs on"
     COUNT = "count"
     ONE_DECIMAL = "one decimal"
@@ -67,8 +70,12 @@ class Formats:
             self._made[key] = self._workbook.add_format(_properties(*key))
         return self._made[key]
 
+    def unsettled(self) -> Format:
+        """What a check looks like that hangs on a figure nobody has yet."""
+        return self._workbook.add_format({"bold": True, "font_color": OPEN_INK, "bg_color": OPEN_FILL})
+
     def wrong(self) -> Format:
-        """What a check looks like that does not say `ok`."""
+        """What a check looks like that does not hold."""
         return self._workbook.add_format({"bold": True, "font_color": WRONG_INK, "bg_color": WRONG_FILL})
 
 
@@ -95,7 +102,7 @@ def _font(style: Style, is_sum: bool) -> dict[str, Any]:
             return {"font_size": 10, "bold": True, "font_color": "#FFFFFF", "bg_color": HEADER}
         case Style.INSTEAD:
             return {"font_size": 10, "italic": True, "font_color": QUIET}
-        case Style.LINK:
+        case Style.LINK | Style.LINK_ON:
             return {"font_size": 10, "font_color": LINK_INK, "underline": 1}
         case _:
             band = {"bg_color": BAND} if is_sum else {}
@@ -132,5 +139,5 @@ def _alignment(style: Style) -> dict[str, Any]:
     if style in NUMBERS or style is Style.INSTEAD:
         return {"align": "right", "valign": "top"}
     # Indented, so that text does not touch the number in the column before it.
-    wrap = style is not Style.RUN_ON
+    wrap = style not in (Style.RUN_ON, Style.LINK_ON)
     return {"align": "left", "valign": "top", "indent": 0 if style in OPEN else 1, "text_wrap": wrap}

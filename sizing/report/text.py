@@ -93,6 +93,11 @@ def amount(value: Fraction | int) -> str:
     return text.rstrip("0").rstrip(".")
 
 
+def cents(value: Fraction | int) -> str:
+    """An amount of money, with two decimals where it is no whole number: `1,440,000`, `0.50`."""
+    return f"{float(value):,.2f}".removesuffix(".00")
+
+
 def share(value: Fraction) -> str:
     """A share in percent, as somebody writes it: `10 %`, `12.5 %`."""
     return f"{amount(value * 100)} %"

@@ -6,6 +6,7 @@ from sizing.report.cautions import (
     assumption_sentences,
     balance_sentences,
     clock_sentences,
+    fewest_kinds_sentence,
     policy_sentence,
     weak_nameplates,
 )
@@ -20,9 +21,11 @@ from sizing.report.unsettled import (
 
 def to_know_sentences(plan: Plan, bill: tuple[BillLine, ...]) -> list[str]:
     """What could change the answer first, then what it assumes, then which of its figures are weak."""
+    fewest_kinds = fewest_kinds_sentence(plan)
     return [
         *clock_sentences(plan),
         *tight_limit_sentences(plan),
+        *([] if fewest_kinds is None else [fewest_kinds]),
         *sensitivity_sentences(plan),
         policy_sentence(plan),
         *power_basis_sentences(plan),

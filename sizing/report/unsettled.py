@@ -32,19 +32,17 @@ def unknown_parts(plan: Plan, limit: Limit) -> tuple[str, ...]:
     unknown = {
         line.part or line.description
         for line in rules.lines
-        if line.power_is_unknown
-        and _counts(plan, line, limit.name)
+        if not (limit.name == "power" and plan.request.policy.power_basis != "installed")
+        and not_counted_against(line, limit.name)
         and any(line.rule.quantity(population) for population in populations)
     }
     return tuple(sorted(unknown))
 
 
-def _counts(plan: Plan, line: RuleLine, limit: str) -> bool:
-    if limit == "liquid_heat":
-        return line.liquid_share > 0
-    if limit == "air_heat":
-        return line.liquid_share < 1
-    return limit == "power" and plan.request.policy.power_basis == "installed"
+def not_counted_against(line: RuleLine, limit: str) -> bool:
+    """Whether a part ought to count against a limit of installed power or heat, and its power is unknown."""
+    counts = {"liquid_heat": line.liquid_share > 0, "air_heat": line.liquid_share < 1, "power": True}
+    return line.power_is_unknown and counts.get(limit, False)
 
 
 def not_counted(plan: Plan, limit: Limit) -> str:
@@ -55,16 +53,31 @@ def not_counted(plan: Plan, limit: Limit) -> str:
 
 def tight_limit_sentences(plan: Plan) -> Iterator[str]:
     """Limits that bind, or have little room, while parts of unknown power are not counted (decisions 6 and 7)."""
+    for limit, left, parts in _tight(plan):
+        yield (
+            f"{limit.name} at {limit.site}: {left} are left, which is not settled until the power of these parts "
+            f"is known: {'; '.join(parts)}"
+        )
+
+
+def not_settled(plan: Plan) -> str:
+    """The same in brief, for beside the standing of the answer; empty where every limit is settled."""
+    told = [
+        f"{limit.name.replace('_', ' ')} at {limit.site}, {left} left while {plural(len(parts), 'part')} of unknown "
+        f"power {'counts' if len(parts) == 1 else 'count'} as 0"
+        for limit, left, parts in _tight(plan)
+    ]
+    return f"not settled: {'; '.join(told)}" if told else ""
+
+
+def _tight(plan: Plan) -> Iterator[tuple[Limit, str, tuple[str, ...]]]:
+    """Limits with (what is left, parts that are not counted)."""
     for limit in plan.limits:
         if limit.limit is None or not (limit.binding or limit.limit - limit.used < LITTLE_ROOM * limit.limit):
             continue
         parts = unknown_parts(plan, limit)
         if parts:
-            left = plain(limit.limit - limit.used, limit.unit)
-            yield (
-                f"{limit.name} at {limit.site}: {left} are left, which is not settled until the power of these parts "
-                f"is known: {'; '.join(parts)}"
-            )
+            yield limit, plain(limit.limit - limit.used, limit.unit), parts
 
 
 def heat_split_sentences(plan: Plan) -> Iterator[str]:

@@ -8,7 +8,7 @@ GB = 10**9
 GIB = 2**30
 
 MOST_DIGITS = 9
-_STEP = re.compile(r"([0-9.]+) (.+)")
+_STEP = re.compile(r"([0-9]+(?:\.[0-9]+)?) (.+)")
 
 
 def whole_bytes(bits: Fraction | int) -> int:
@@ -54,6 +54,12 @@ def in_steps(count: int, unit: str) -> str:
         return f"{count:,} {unit.removesuffix('s') if count == 1 else unit}"
     value = count * Fraction(step[1])
     return kw(value) if step[2] == "kW" else plain(value, step[2])
+
+
+def in_whole_units(unit: str) -> tuple[Fraction | int, str]:
+    """(how much a step is, its unit): `0.1 kW` is 0.1 of kW, `Pods` 1 of Pods."""
+    step = _STEP.fullmatch(unit)
+    return (1, unit) if step is None else (Fraction(step[1]), step[2])
 
 
 def plain(value: Fraction | int, unit: str) -> str:

@@ -123,6 +123,7 @@ def test_entries_are_frozen() -> None:
         ("names: []", "names", "is empty", "at least one", None),
         ("names: {a: b}", "names", "not a list", "a list", None),
         ("names: [[a]]", "names[0]", "is no name", "a name", None),
+        ('names: ["ch\\u200dat"]', "names[0]", "is no name", "printable characters", None),
         ("pue: 1.12", "pue", "not a mapping", "keys value, note", None),
         ("pue: {value: [1]}", "pue.value", "is no number", "number", None),
         ("supply: {h200: -1}", "supply.h200", "negative", "whole number", None),
@@ -142,6 +143,11 @@ def test_problems(text: str, path: str, what: str, accepted: str, nearest: str |
     assert (problem.path, problem.file, problem.line, problem.nearest) == (path, "f.yaml", 2, nearest)
     assert what in problem.what
     assert accepted in (problem.accepted or "")
+
+
+def test_an_emoji_of_several_is_a_name() -> None:
+    joined = "\N{WOMAN}\u200d\N{ROCKET}"
+    assert read_as(Part, parse_document(f"name: {joined}\n", "f.yaml"), context=["h200"]).name == joined
 
 
 def test_a_missing_key_says_what_it_takes() -> None:

@@ -92,6 +92,19 @@ def test_what_changed_and_why(diff: Call) -> None:
     assert all(len(line) <= 120 for line in out.splitlines())
 
 
+def test_another_choice_of_the_search_is_told_with_the_stages_that_changed(diff: Call, solved: Path) -> None:
+    text = (solved / "a.yaml").read_text(encoding="utf-8").replace("systems: [hgx-h200-8, ", "systems: [")
+    (solved / "b300.yaml").write_text(text, encoding="utf-8")
+    assert run(["solve", str(solved / "b300.yaml"), "--out", str(solved), "--format", "json"]) == 0
+    code, out, _ = diff("a.json", "b300.json")
+    assert code == 0
+    assert "\nthe search chose other kinds of system: hgx-h200-8 -> hgx-b300-8\n" in out
+    assert [line.split()[:3] for line in out.splitlines() if line.startswith("stages ")] == [
+        ["stages", "power", "10.2"]
+    ]
+    assert "other kinds of system" not in diff("b300.json", "b.json")[1]
+
+
 def test_json_goes_to_a_file_or_alone_to_standard_output(diff: Call, solved: Path) -> None:
     code, out, err = diff("a.json", "b.json", "--json", "-")
     assert (code, err) == (0, "")

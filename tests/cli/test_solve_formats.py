@@ -3,12 +3,15 @@
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sizing.cli.main import run
 from sizing.report.formats import FORMATS
+from sizing.report.reported import Reported
+from sizing.units.errors import BadInput, Problem
 
 WORKLOAD = """\
 name: Small
@@ -107,6 +110,34 @@ def test_without_a_plan_the_formats_that_can_say_why_do(solve: Call, tmp_path: P
     assert "No bill of units was written." in out
     assert "written: reports/small.xlsx, reports/small.html, reports/small.json, reports/small.md" in err
     assert names(tmp_path / "reports") == {"small.xlsx", "small.html", "small.json", "small.md"}
+
+
+def test_what_an_earlier_answer_left_is_named_and_kept(solve: Call, tmp_path: Path) -> None:
+    assert solve(*options("csv", "html"))[2].count("warning") == 0
+    before = (tmp_path / "reports" / "small.csv").read_bytes()
+    (tmp_path / "reports" / "small.md").write_text("mine", encoding="utf-8")
+    (tmp_path / "small.yaml").write_text(WORKLOAD + "site: {pods: 0}\n", encoding="utf-8")
+    code, _, err = solve(*options("csv", "html"), "--json", "reports/small.json")
+    assert code == 3
+    assert "warning: reports/small.csv is of an earlier answer, not of this one" in err
+    assert err.count("warning") == 1
+    assert (tmp_path / "reports" / "small.csv").read_bytes() == before
+
+
+def test_a_format_that_fails_takes_nothing_with_it(
+    solve: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_reported: Reported) -> bytes:
+        raise BadInput(Problem("could not be drawn"))
+
+    pdf = replace(FORMATS["pdf"], write=fails, check=lambda: None)
+    monkeypatch.setattr("sizing.report.formats.FORMATS", FORMATS | {"pdf": pdf})
+    monkeypatch.setattr("sizing.cli.solve.FORMATS", FORMATS | {"pdf": pdf})
+    code, out, err = solve(*options("pdf", "csv", "json"))
+    assert code == 2
+    assert "could not be drawn" in err
+    assert out.endswith("Bill of units: reports/small.csv, reports/small.json\n")
+    assert names(tmp_path / "reports") == {"small.csv", "small.json"}
 
 
 def test_pdf_that_cannot_be_written_is_told_before_the_search(

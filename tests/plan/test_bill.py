@@ -1,5 +1,6 @@
 """The bill of units: every line's quantity by hand, and sums that agree with the plan's totals."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,7 @@ from sizing.facility.network import Attachment, Network
 from sizing.facility.pod import Fill, PodType
 from sizing.facility.quantities import Links, PerPod, PerSystem, QuantityRule, Switches
 from sizing.facility.selection import Selection
-from sizing.plan.bill import BillLine, bill_of_units
+from sizing.plan.bill import BillLine, bill_of_units, runs_with_installed
 from sizing.plan.plan import FilledPods, Plan
 from tests.plan_builders import NODE, RACK, TEST_POD, figure, two_sites
 
@@ -83,7 +84,7 @@ def only(lines: tuple[BillLine, ...], part: str) -> BillLine:
     return line
 
 
-def known_kw(lines: tuple[BillLine, ...], own: bool) -> Fraction:
+def known_kw(lines: Sequence[BillLine], own: bool) -> Fraction:
     known = [line.total_kw for line in lines if (line.group in OWN_GROUPS) == own and line.total_kw is not None]
     return sum(known, Fraction(0))
 
@@ -192,6 +193,60 @@ def test_equal_parts_of_two_rule_sets_are_one_line() -> None:
     ordered = [line.number for line in lines if not line.contained]
     assert ordered == list(range(1, len(ordered) + 1))
     assert {line.number for line in lines if line.contained} == {None}
+
+
+def with_installed(plan: Plan, pods: int, **systems: int) -> Plan:
+    """Installed in the north, whose one Pod holds 1 rack and 2 nodes."""
+    named = {name.replace("_", "-"): count for name, count in systems.items()}
+    sites = tuple(
+        replace(site, installed_pods=pods, installed_systems=named) if site.name == "north" else site
+        for site in plan.request.sites
+    )
+    return replace(plan, request=replace(plan.request, sites=sites))
+
+
+def test_of_what_is_installed_nothing_is_to_order() -> None:
+    lines = bill_of_units(with_installed(two_sites(), 1, node_8=2))
+    there = [(line.part, line.quantity, line.ordered, line.total_usd) for line in lines if line.is_installed]
+    assert there == [("test-pod", 1, 0, 0), ("node-8", 2, 0, 0)]
+    assert {line.group for line in lines if line.is_installed} == {"Installed already"}
+    assert known_kw([line for line in lines if line.part == "node-8"], own=False) == Fraction("20.4")
+
+
+def test_the_plant_of_installed_pods_is_not_ordered_and_draws_power() -> None:
+    """Three equal Pods of 4 leaves each, one of which stands: 12 are built, 8 are ordered with 5 % spares, 0.4 -> 1."""
+    share = figure(Fraction(5, 100))
+    rules = replace(
+        NORTH, lines=tuple(replace(line, spares=share) if line.name == "leaf" else line for line in NORTH.lines)
+    )
+    plan = with_rules(two_sites(), north=rules)
+    north, south = plan.pods
+    thrice = replace(
+        plan,
+        pods=(replace(north, count=3), south),
+        totals=replace(plan.totals, balance_kw=3 * plan.totals.balance_kw),
+    )
+    lines = bill_of_units(with_installed(thrice, 1))
+    leaf = only(lines, "leaf")
+    assert (leaf.quantity, leaf.installed, leaf.spares, leaf.ordered) == (12, 4, 1, 9)
+    assert leaf.total_kw == 12 * Fraction("1.7")
+    assert replace(leaf, unit_usd=Fraction(10)).total_usd == 90
+    assert not leaf.is_installed
+    assert "; 4 taken to stand with the installed Pods; " in leaf.remark
+    beside = [line for line in lines if line.group != "Installed already"]
+    assert known_kw(beside, own=False) == thrice.totals.balance_kw
+    assert "taken to stand" not in only(bill_of_units(thrice), "leaf").remark
+
+
+def test_pods_that_hold_what_is_installed_are_taken_for_the_installed_ones() -> None:
+    plan = two_sites()
+    north, south = plan.pods
+    other = replace(north, systems=(("rack-72", 1),))
+    mixed = replace(plan, pods=(other, north, south))
+    taken = [(run.systems, count) for run, count in runs_with_installed(with_installed(mixed, 1, node_8=2))]
+    assert taken == [(other.systems, 0), (north.systems, 1), (south.systems, 0)]
+    assert [count for _, count in runs_with_installed(with_installed(mixed, 1, rack_72=1))] == [1, 0, 0]
+    assert [count for _, count in runs_with_installed(with_installed(mixed, 2))] == [1, 1, 0]
 
 
 @pytest.mark.parametrize("sites", [{}, {"north": NORTH}, {"north": NORTH, "south": SOUTH}, {"south": NORTH}])

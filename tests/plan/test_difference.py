@@ -183,6 +183,32 @@ def test_units_power_tokens_precisions_and_limits_are_compared() -> None:
     assert found.elsewhere == ("classes",)
 
 
+def test_stages_of_the_objective_are_compared_in_their_units() -> None:
+    def grown(document: Document) -> None:
+        for stage in document["objective"]:
+            if stage["stage"] in ("power", "gpus"):
+                stage["value"] += 12
+                stage["bound"] = stage["value"]
+
+    found = difference(plan(GOOD, "a"), plan(changed(grown), "b"))
+    values = {stage["stage"]: stage["value"] for stage in GOOD["objective"]}
+    power, gpus = values["power"], values["gpus"]
+    assert set(found.changes) == {
+        Change("stages", "power", Fraction(power, 10), Fraction(power + 12, 10), "kW"),
+        Change("stages", "gpus", Fraction(gpus), Fraction(gpus + 12), "GPUs"),
+    }
+    assert found.elsewhere == ()
+
+
+def test_a_bound_that_is_another_is_named_without_a_figure() -> None:
+    def open_again(document: Document) -> None:
+        document["objective"][0]["bound"] = 0
+
+    found = difference(plan(GOOD, "a"), plan(changed(open_again), "b"))
+    assert found.changes == ()
+    assert found.elsewhere == ("objective",)
+
+
 def test_what_no_figure_stands_for_is_named() -> None:
     def moved(document: Document) -> None:
         document["placement"][0]["idle_gpus"] += 1

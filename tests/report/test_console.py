@@ -6,11 +6,12 @@ import pytest
 from sizing.facility.bill_rules import BillRules
 from sizing.facility.pod import Balance
 from sizing.plan.bill import BillLine
-from sizing.plan.plan import Status
+from sizing.plan.plan import Alternatives, Plan, StageResult, Status
 from sizing.report.answer import MEMORY_ONLY
-from sizing.report.cautions import balance_sentences
+from sizing.report.cautions import NOT_IN_THE_BILL, balance_sentences, fewest_kinds_sentence
 from sizing.report.console import console_report, no_plan_report
 from sizing.report.text import width
+from sizing.report.to_know import to_know_sentences
 from sizing.request.request import Rejection
 from tests.plan_builders import two_sites
 from tests.report.report_plans import no_plan, open_plan, sourced_plan, standing_alone
@@ -172,7 +173,7 @@ def bill_line(part: str, unit_kw: Fraction | None) -> BillLine:
 
 def test_lines_without_known_power_are_named_and_those_without_any_are_not() -> None:
     told = balance_sentences(two_sites(), (bill_line("switch", None), bill_line("cable", Fraction(0))))
-    assert told[-1] == "power unknown and in no sum: switch"
+    assert told[1:] == ["power unknown and in no sum: switch", NOT_IN_THE_BILL]
     assert "not counted" in balance_sentences(two_sites(), ())[0]
 
 
@@ -181,7 +182,43 @@ def test_what_the_bill_rules_leave_out_is_told() -> None:
     rules = BillRules("rules", "Rules", (), note="Storage is not covered.")
     sites = tuple(replace(site, pod=replace(site.pod, bill_rules=rules)) for site in plan.request.sites)
     told = balance_sentences(replace(plan, request=replace(plan.request, sites=sites)), ())
-    assert told[1:] == ["bill of units: Storage is not covered."]
+    assert told[1:] == ["bill of units: Storage is not covered.", NOT_IN_THE_BILL]
+
+
+@pytest.mark.parametrize("said", ["licences", "support and warranty", "freight", "installation", "taxes", "Lead times"])
+def test_what_no_bill_covers_is_told(said: str) -> None:
+    assert said in console_report(two_sites())
+
+
+def test_of_which_pods_the_plant_is_taken_to_stand_is_told() -> None:
+    plan = two_sites()
+    rules = BillRules("rules", "Rules", ())
+    north, south = plan.request.sites
+    sites = (replace(north, pod=replace(north.pod, bill_rules=rules), installed_pods=1), south)
+    told = " ".join(balance_sentences(replace(plan, request=replace(plan.request, sites=sites)), ()))
+    assert "is not ordered: 1 Pod at north for 7 x node-8 + 1 x rack-72." in told
+    assert "not ordered" not in " ".join(balance_sentences(plan, ()))
+
+
+def with_stages(*names: str, kinds: int = 1) -> Plan:
+    stages = tuple(StageResult(name, "units", kinds if name == "system_kinds" else 5, 5) for name in names)
+    return replace(two_sites(), stages=stages)
+
+
+def test_that_fewer_kinds_go_before_a_smaller_purchase_is_told() -> None:
+    said = fewest_kinds_sentence(with_stages("pods", "system_kinds", "power", "gpus", "precision"))
+    assert said is not None
+    assert said.startswith("the fewest kinds of system go before power and gpus ")
+    assert "--alternatives" in said
+    assert said in to_know_sentences(with_stages("pods", "system_kinds", "power", "gpus", "precision"), ())
+
+
+def test_where_more_kinds_save_nothing_or_are_shown_nothing_is_told_of_them() -> None:
+    assert fewest_kinds_sentence(with_stages("pods", "power", "gpus", "system_kinds", "precision")) is None
+    assert fewest_kinds_sentence(with_stages("pods", "power")) is None
+    assert fewest_kinds_sentence(with_stages("system_kinds", "power", kinds=2)) is None  # of two candidates
+    asked = replace(with_stages("system_kinds", "power"), alternatives=Alternatives((), ()))
+    assert fewest_kinds_sentence(asked) is None
 
 
 @pytest.mark.parametrize("name", ["n" * 300, '=HYPERLINK("http://x","y")', "שלום", "日本語" * 40, "a\x1b[2Jb\nc", "😀"])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from hashlib import sha256
 from html.parser import HTMLParser
 from io import StringIO
@@ -21,7 +22,7 @@ from sizing.plan.document import plan_document
 from sizing.plan.plan import Plan, Status
 from sizing.report.bill_csv import COLUMNS, read_bill_csv
 from sizing.report.formats import FORMATS, rendered
-from sizing.report.text import visible
+from sizing.report.text import cents, visible
 from sizing.units.errors import BadInput
 from tests.report.report_plans import no_plan, open_plan, sourced_plan
 
@@ -106,8 +107,8 @@ def with_part(text: str) -> Plan:
 def test_the_header_is_stable() -> None:
     header = written("csv", sourced_plan()).decode("utf-8-sig").splitlines()[0]
     assert header == (
-        "number,group,manufacturer,part,description,quantity,spares,ordered,needed,unit,contained,unit_kw,total_kw,"
-        "unit_usd,total_usd,rule,confidence,source,remark,bill_sha256"
+        "number,group,manufacturer,part,description,quantity,spares,ordered,installed,needed,unit,contained,"
+        "unit_kw,total_kw,unit_usd,total_usd,rule,confidence,source,remark,bill_sha256"
     )
     assert header.split(",") == [*COLUMNS]
 
@@ -135,6 +136,61 @@ def test_no_cell_begins_like_a_formula_and_reading_gives_the_text_back(text: str
         assert again == own
     else:
         assert len(again) == len(own)
+
+
+def saved(content: bytes, delimiter: str) -> bytes:
+    """As a spreadsheet of a land with decimal commas saves it."""
+    rows = list(csv.reader(StringIO(content.decode("utf-8-sig"))))
+    places = [COLUMNS.index(name) for name in ("unit_kw", "total_kw", "unit_usd", "total_usd")]
+    text = StringIO()
+    csv.writer(text, delimiter=delimiter).writerows(
+        [cell.replace(".", ",") if place in places else cell for place, cell in enumerate(row)] for row in rows
+    )
+    return text.getvalue().encode("utf-8-sig")
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_bill_that_a_spreadsheet_saved_is_read(delimiter: str) -> None:
+    content = written("csv", sourced_plan())
+    assert read_bill_csv(saved(content, delimiter), "b").items == read_bill_csv(content, "a").items
+    assert not FORMATS["csv"].is_untouched(saved(content, delimiter))
+
+
+def test_a_figure_that_a_spreadsheet_took_for_a_date_is_told() -> None:
+    content = saved(written("csv", sourced_plan()), ";").replace(b"30,6", b"30. Jun")
+    with pytest.raises(BadInput, match=r"total_kw is no number.*for a date"):
+        read_bill_csv(content, "b.csv")
+
+
+def with_installed_nodes() -> Plan:
+    plan = sourced_plan()
+    north, south = plan.request.sites
+    sites = (replace(north, installed_pods=1, installed_systems={"node-8": 2}), south)
+    return replace(plan, request=replace(plan.request, sites=sites))
+
+
+def test_what_is_installed_is_not_to_order_in_any_format() -> None:
+    plan = with_installed_nodes()
+    rows = {row["part"]: row for row in records(written("csv", plan)) if row["group"] == "Installed already"}
+    assert {part: (row["quantity"], row["installed"], row["ordered"]) for part, row in rows.items()} == {
+        "test-pod": ("1", "1", "0"),
+        "node-8": ("2", "2", "0"),
+    }
+    text = written("markdown", plan).decode()
+    (head,) = re.findall(r"^\| no\. .*$", text, re.MULTILINE)
+    assert "| quantity | to order |" in head
+    (line,) = re.findall(r"^.*Installed already .* node-8 .*$", text, re.MULTILINE)
+    assert "| 2 | 0 | piece |" in line
+    assert "- Pods: 2 (1 to buy, 1 installed already; " in text
+    assert "- Systems: 5 (3 to buy, 2 installed already; 3 x node-8, 2 x rack-72)" in text
+    assert "to order" not in written("markdown", sourced_plan()).decode()
+
+
+def test_money_has_two_decimals_at_most() -> None:
+    plan = sourced_plan()
+    priced = replace(plan, totals=replace(plan.totals, cost_usd=Fraction("9403497.239")))
+    assert "9,403,497.24 USD" in written("html", priced).decode()
+    assert cents(Fraction(5)) == "5"
 
 
 @pytest.mark.parametrize(
@@ -323,6 +379,16 @@ def test_pdf_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(BadInput, match=re.escape("pip install 'sizing[pdf]'")):
         FORMATS["pdf"].check()
     with pytest.raises(BadInput, match="--format html"):
+        rendered(sourced_plan(), ["pdf"])
+
+
+@pytest.mark.needs_program("pango-view")
+def test_a_pdf_that_ends_its_process_is_an_error_and_no_end_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without any font the libraries of the system end the process that calls them."""
+    monkeypatch.setenv("FONTCONFIG_FILE", str(tmp_path))
+    with pytest.raises(BadInput, match=r"could not be drawn as PDF.*at least one font"):
         rendered(sourced_plan(), ["pdf"])
 
 

@@ -1,5 +1,6 @@
 """The workbook is alive: LibreOffice comes to the values that the plan has, and follows what is changed in it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -7,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import load_workbook
 
 from sizing.api import load_workload, solve
 from sizing.facility.prices import Price
 from sizing.plan.cost import cost_lines, total_cost
 from sizing.plan.plan import NoPlan, Plan
+from sizing.report.sheets.proposal import ALL_PRICED, COUNTED_COST
+from sizing.report.unsettled import not_settled
 from sizing.report.workbook import no_plan_workbook_bytes, workbook_bytes
 from tests.report.report_plans import open_plan, sourced_plan
-from tests.report.spreadsheet import PROGRAM, cells, changed, recalculated, rows
+from tests.report.spreadsheet import PROGRAM, cell_of, cells, changed, recalculated, rows
 
 pytestmark = [
     pytest.mark.needs_program(PROGRAM),
@@ -24,6 +28,7 @@ pytestmark = [
 CLOSE = 1e-9
 """Of a value: far below the last digit that is shown, and above what adding doubles loses."""
 
+HGX_NAME = "hgx_b300_8_liquid"
 HGX, H200, RACK = "hgx-b300-8-liquid", "hgx-h200-8", "gb300-nvl72"
 ENERGY = {"tariff": ["0.08 USD/kWh", "0.12 USD/kWh"], "horizon": "4 years"}
 PRICES = {
@@ -74,6 +79,16 @@ WORKLOADS: Mapping[str, Mapping[str, Any]] = {
     "prices-pue": workload(CHAT, prices=PRICES | {"energy": ENERGY | {"pue": 1.25}}),
     "prices-in-part": workload(CHAT, prices={"pods": {"podos-1mw": "2_000_000 USD"}}),
     "installed": workload(CHAT, AGENTS, sites={"installed": {"systems": {HGX: 3}, "pods": 1}}, prices=PRICES),
+    "all-installed": workload(SMALL, sites={"installed": {"systems": {HGX: 1}, "pods": 1}}, prices=PRICES),
+    "installed-and-empty": workload(
+        *TWO_SITES,
+        sites=[
+            SITES[0] | {"installed": {"systems": {HGX: 2}, "pods": 1}},
+            {"name": "south", "pod": "podos-1mw", "installed": {"pods": 2}},
+        ],
+        systems=[HGX, RACK],
+        prices=PRICES,
+    ),
     "supply": workload(AGENTS, CHAT, systems=[HGX, RACK], supply={RACK: 1}, mixed_pods=True),
     "driver": workload(CHAT, sites={"pod_air_heat": "250 kW"}, systems=[H200], hbm="driver"),
     "hybrid": workload(
@@ -222,9 +237,12 @@ def test_no_cell_is_an_error(written: Mapping[str, Written]) -> None:
             assert not wrong, (each.file.name, sheet, wrong)
 
 
-def test_every_check_holds(written: Mapping[str, Written]) -> None:
+def test_every_check_holds_but_what_is_not_settled(written: Mapping[str, Written]) -> None:
     for each in written.values():
-        assert shown(each.anew, "Proposal", "The plan holds") == "ok", each.file.name
+        told = "not settled" if not_settled(each.plan) else "ok"
+        assert shown(each.anew, "Proposal", "The plan holds") == told, each.file.name
+        assert shown(each.anew, "Proposal", "Limits are kept") == told, each.file.name
+    assert not_settled(written["customer"].plan)
 
 
 def test_own_rules_count(written: Mapping[str, Written]) -> None:
@@ -235,7 +253,7 @@ def test_own_rules_count(written: Mapping[str, Written]) -> None:
     assert bill["leaf switch, 144 x 800G InfiniBand"][5] == 8 * pods
     assert bill["spine switch, 144 x 800G InfiniBand"][5] == 4 * pods
     optics = bill["optic in leaf switches, 800G InfiniBand"]
-    assert optics[5:8] == [352 * pods, -(-352 * pods * 3 // 100), 352 * pods - (-352 * pods * 3 // 100)]
+    assert optics[5:9] == [352 * pods, 0, -(-352 * pods * 3 // 100), 352 * pods - (-352 * pods * 3 // 100)]
     assert plan.totals.balance_liquid_kw == 8 * pods
 
 
@@ -260,10 +278,14 @@ def test_key_figures_are_those_of_the_document(written: Mapping[str, Written]) -
             ("Stranded slots", totals.stranded_slots),
         ):
             assert agree(float(value), shown(each.anew, "Proposal", what)), (each.file.name, what)
-        for line, size in (("HBM bought", memory.bought), ("committed", memory.committed), ("spare", memory.spare)):
+        for line, size in (
+            ("HBM of all GPUs", memory.bought),
+            ("committed", memory.committed),
+            ("spare", memory.spare),
+        ):
             assert shown(each.anew, "Token budget", line) == size
         if totals.cost_usd is not None:
-            assert agree(float(totals.cost_usd), shown(each.anew, "Proposal", "Cost"))
+            assert agree(float(totals.cost_usd), shown(each.anew, "Proposal", COUNTED_COST))
 
 
 # What follows when somebody changes an input
@@ -292,16 +314,61 @@ def changes(written: Mapping[str, Written], tmp_path_factory: pytest.TempPathFac
     """Copies in which inputs were changed, worked out anew in one go."""
     folder = tmp_path_factory.mktemp("changed")
     priced = written["two-sites-prices"]
+    open_powers = unknown_powers(written["customer"])
+    first_price = next(name for name in names(written["prices"]) if re.fullmatch(r"part_\d+_price", name))
     inputs: dict[str, tuple[str, dict[str, Any]]] = {
         "reserve": ("limits", {"reserve": 0.15}),
         "price": (priced.file.stem, {"price_hgx_b300_8_liquid_high": 500_000, "tariff_high": 0.2}),
         "nameplate": (priced.file.stem, {"nameplate_kw_hgx_b300_8_liquid": 14.5}),
-        "context": ("hybrid", {"class_3_context": 40_000, "class_4_context": 60_000, "class_1_context": 3_000}),
-        "concurrency": ("dense", {"class_1_concurrency": 4_000, "headroom": 0.1}),
+        "context": (
+            "hybrid",
+            {"class_states_context": 40_000, "class_windows_context": 60_000, "class_chunks_context": 3_000},
+        ),
+        "concurrency": ("dense", {"class_chat_concurrency": 4_000, "headroom": 0.1}),
         "limit": ("limits", {"site_1_air_heat": 10}),
+        "no-nameplate": ("customer", {f"nameplate_kw_{HGX_NAME}": None}),
+        "no-heat": ("customer", {f"liquid_kw_{HGX_NAME}": "unknown"}),
+        "hot": ("customer", {f"liquid_kw_{HGX_NAME}": 13.5}),
+        "settled": ("customer", dict.fromkeys(open_powers, 0)),
+        "too-warm": ("customer", dict.fromkeys(open_powers, 1)),
+        "none-installed": ("all-installed", {f"site_1_installed_{HGX_NAME}": 0, "site_1_installed_pods": 0}),
+        "text-limit": ("customer", {"site_1_air_heat": "152 kW"}),
+        "blank-limit": ("customer", {"site_1_air_heat": None}),
+        "no-limit": ("customer", {"site_1_air_heat": "not given"}),
+        "unpriced": ("dense", {f"price_{HGX_NAME}_high": 400_000, "pod_podos_1mw_price_high": 1_000_000}),
+        "part-price": ("prices", {first_price: 1_000}),
     }
-    files = [changed(written[base].file, folder / f"{name}.xlsx", values) for name, (base, values) in inputs.items()]
-    return dict(zip(inputs, recalculated(files, folder), strict=True))
+    files = {
+        name: changed(written[base].file, folder / f"{name}.xlsx", values) for name, (base, values) in inputs.items()
+    }
+    files["no-parts"] = without_a_part(written["dense"].file, folder / "no-parts.xlsx")
+    return dict(zip(files, recalculated([*files.values()], folder), strict=True))
+
+
+def without_a_part(source: Path, target: Path) -> Path:
+    """A copy in which the quantity of the last part of the bill was set to 0."""
+    book = load_workbook(source)
+    listed = list(book["Bill of units"].iter_rows())
+    heading = next(row for row in listed if row[0].value == "No.")
+    quantity = next(cell.column for cell in heading if cell.value == "Quantity")
+    [*_, last] = (row for row in listed if isinstance(row[0].value, int))
+    last[quantity - 1].value = 0
+    book.save(target)
+    return target
+
+
+def names(each: Written) -> list[str]:
+    return list(load_workbook(each.file).defined_names)
+
+
+def unknown_powers(each: Written) -> list[str]:
+    """Names of parts whose power is unknown."""
+    book = load_workbook(each.file)
+    return [
+        name
+        for name in book.defined_names
+        if re.fullmatch(r"part_\d+_kw", name) and cell_of(book, name).value == "unknown"
+    ]
 
 
 def column(file: Path, sheet: str, heading: str, below: str) -> list[Any]:
@@ -313,7 +380,7 @@ def column(file: Path, sheet: str, heading: str, below: str) -> list[Any]:
     for row in listed[at + 1 :]:
         if not row or row[0] is None:
             break
-        found.append(row[position])
+        found.append(row[position] if position < len(row) else None)
     return found
 
 
@@ -340,8 +407,8 @@ def test_another_price_moves_the_cost(written: Mapping[str, Written], changes: M
     cost = total_cost(request, cost_lines(request, plan.pods))
     assert cost is not None
     assert HGX in dict(plan.systems)
-    assert agree(float(cost.high), shown(changes["price"], "Proposal", "Cost"))
-    assert agree(float(cost.low), shown(changes["price"], "Proposal", "Cost, all prices at their low end"))
+    assert agree(float(cost.high), shown(changes["price"], "Proposal", COUNTED_COST))
+    assert agree(float(cost.low), shown(changes["price"], "Proposal", f"{COUNTED_COST}, all prices at their low end"))
 
 
 def test_another_nameplate_moves_power_heat_bill_and_cost(
@@ -353,7 +420,7 @@ def test_another_nameplate_moves_power_heat_bill_and_cost(
     assert agree(float(plan.totals.nameplate_kw + more), shown(file, "Proposal", "Nameplate of the systems"))
     assert plan.totals.air_kw is not None
     assert agree(float(plan.totals.air_kw + more), shown(file, "Proposal", "Heat to air"))
-    assert shown(file, "Proposal", "Cost") > plan.totals.cost_usd
+    assert shown(file, "Proposal", COUNTED_COST) > plan.totals.cost_usd
     line = next(row for row in rows(file, "Bill of units") if len(row) > 3 and row[3] == HGX)
     assert 14.5 in line
 
@@ -364,8 +431,7 @@ def test_another_context_moves_the_bytes_of_a_sequence(
     """Windows, chunks and states stay as they are where they are full."""
     plan = written["hybrid"].plan
     contexts = {service.name: service.context for service in plan.request.classes}
-    for number, context in ((1, 3_000), (3, 40_000), (4, 60_000)):
-        contexts[plan.classes[number - 1].name] = context
+    contexts |= {"states": 40_000, "windows": 60_000, "chunks": 3_000}
     told = iter(column(changes["context"], "Classes", "One sequence (bytes)", "Deployment (#)"))
     names = iter(column(changes["context"], "Classes", "Class", "Deployment (#)"))
     for planned in plan.deployments:
@@ -382,6 +448,62 @@ def test_more_concurrency_leaves_a_class_short(changes: Mapping[str, Path]) -> N
 
 def test_a_lower_limit_is_exceeded(changes: Mapping[str, Path]) -> None:
     assert shown(changes["limit"], "Proposal", "Limits are kept") == "1 of 4 do not hold"
+
+
+def test_a_figure_that_is_unknown_is_not_0(changes: Mapping[str, Path]) -> None:
+    for change, what in (("no-nameplate", "Nameplate of the systems"), ("no-heat", "Heat to liquid")):
+        assert shown(changes[change], "Proposal", what) == "unknown", change
+        assert shown(changes[change], "Proposal", "The plan holds") == "does not hold", change
+    assert column(changes["no-heat"], "Power and cooling", "Check", "Limit") == ["ok", "unknown", "unknown", "ok"]
+    assert column(changes["no-heat"], "Power and cooling", "Used", "Limit")[1:3] == ["unknown", "unknown"]
+    assert column(changes["no-nameplate"], "Assumptions", "Check", "Of").count("not a number") == 1
+
+
+def test_more_heat_to_liquid_than_power_is_told(changes: Mapping[str, Path]) -> None:
+    assert "more heat to liquid than nameplate" in column(changes["hot"], "Power and cooling", "Check", "System")
+    assert shown(changes["hot"], "Proposal", "The plan holds") == "does not hold"
+
+
+def test_power_of_the_parts_settles_a_limit(written: Mapping[str, Written], changes: Mapping[str, Path]) -> None:
+    for file, told in (
+        (written["customer"].anew, "not settled"),
+        (changes["settled"], "ok"),
+        (changes["too-warm"], "exceeded"),
+    ):
+        assert column(file, "Power and cooling", "Check", "Limit")[2] == told
+    assert shown(changes["settled"], "Proposal", "The plan holds") == "ok"
+    assert shown(changes["too-warm"], "Proposal", "The plan holds") == "does not hold"
+
+
+def test_a_limit_is_a_number_or_not_given(changes: Mapping[str, Path]) -> None:
+    for change, told in (("text-limit", "not a number"), ("blank-limit", "not a number"), ("no-limit", "ok")):
+        assert column(changes[change], "Power and cooling", "Check", "Limit")[2] == told, change
+    for change in ("text-limit", "blank-limit"):
+        assert shown(changes[change], "Proposal", "Every assumption is a number").startswith("1 of ")
+
+
+def test_what_is_bought_beyond_the_bill_is_told(changes: Mapping[str, Path]) -> None:
+    file = changes["none-installed"]
+    assert shown(file, "Proposal", f"Systems to buy: {HGX}") == 1
+    assert shown(file, "Proposal", "Pods to buy") == 1
+    for what in ("Systems to buy are in the bill", "Pods to buy are in the bill"):
+        assert shown(file, "Proposal", what) == "1 of 1 do not hold"
+    assert shown(file, "Proposal", "The plan holds") == "does not hold"
+
+
+def test_a_bill_that_lacks_a_part_is_told(changes: Mapping[str, Path]) -> None:
+    assert shown(changes["no-parts"], "Proposal", "Parts are in the bill").startswith("1 of ")
+    assert shown(changes["no-parts"], "Proposal", "The plan holds") == "does not hold"
+
+
+def test_every_price_that_is_typed_counts(written: Mapping[str, Written], changes: Mapping[str, Path]) -> None:
+    plan = written["dense"].plan
+    bought = 400_000 * dict(plan.systems)[HGX] + 1_000_000 * plan.totals.pods
+    assert shown(changes["unpriced"], "Proposal", ALL_PRICED) == bought
+    before, now = (shown(file, "Proposal", ALL_PRICED) for file in (written["prices"].anew, changes["part-price"]))
+    assert now > before
+    cost = (shown(file, "Proposal", COUNTED_COST) for file in (written["prices"].anew, changes["part-price"]))
+    assert len(set(cost)) == 1
 
 
 def test_formulas_call_inputs_by_name(written: Mapping[str, Written]) -> None:

@@ -10,10 +10,12 @@ from sizing.facility.selection import Selection
 from sizing.plan.bill import bill_of_units
 from sizing.plan.plan import Limit, Plan
 from sizing.report.console import console_report
+from sizing.report.formats import rendered
 from sizing.report.to_know import to_know_sentences
 from sizing.report.unsettled import (
     heat_split_sentences,
     not_counted,
+    not_settled,
     pod_power_sentences,
     power_basis_sentences,
     tight_limit_sentences,
@@ -117,3 +119,15 @@ def test_a_weak_megawatt_is_told_with_its_note() -> None:
         f"{name}: its 1 MW is of low confidence: a target; IT or input is not said" for name in names
     ]
     assert set(pod_power_sentences(weakly)) <= set(to_know_sentences(weakly, bill_of_units(weakly)))
+
+
+def test_a_limit_that_is_not_settled_stands_beside_the_standing_of_the_answer() -> None:
+    plan = replace(with_rules(sourced_plan()), limits=(heat("air_heat", 99, 100),))
+    said = "not settled: air heat at north, 1 kW left while 1 part of unknown power counts as 0"
+    assert not_settled(plan) == said
+    assert console_report(plan).splitlines()[4] == said
+    for name in ("html", "markdown"):
+        assert said in rendered(plan, [name])[name].decode()
+    settled = replace(plan, limits=(heat("air_heat", 9, 100),))
+    assert not_settled(settled) == ""
+    assert "not settled" not in rendered(settled, ["html"])["html"].decode()

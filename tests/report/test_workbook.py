@@ -20,6 +20,7 @@ from sizing.report.workbook import workbook_bytes
 from tests.report.report_plans import ENTRIES, REJECTED, SHEET, open_plan, sourced_plan
 from tests.report.spreadsheet import cell_of
 
+SUM = "Sum of what is known"
 SHEETS = [
     "Proposal",
     "Bill of units",
@@ -131,7 +132,7 @@ def test_the_token_budget_adds_up_to_the_byte(book: Any) -> None:
     memory = sourced_plan().memory
     lines = {line["Line"]: line for line in table(book["Token budget"], "Line")}
     parts = ("idle GPUs", "reserve", "weights", "committed", "spare", "remainder")
-    assert sum(lines[part]["Bytes"] for part in parts) == lines["HBM bought"]["Bytes"] == memory.bought
+    assert sum(lines[part]["Bytes"] for part in parts) == lines["HBM of all GPUs"]["Bytes"] == memory.bought
     assert lines["left for KV cache"]["Tokens"] == 25_395_368
     models = table(book["Token budget"], "Model")
     assert models[-1]["Capacity (tokens)"] == 25_395_368
@@ -359,9 +360,14 @@ def test_every_sheet_is_set_up_for_print_and_keeps_its_heading_in_view(book: Any
     bill = book["Bill of units"]
     assert bill.print_title_cols == "$A:$D"
     heading = next(row for row in bill.iter_rows() if row[0].value == "No.")
-    assert heading[bill.col_breaks.brk[0].id].value == "Rule"
+    assert heading[bill.col_breaks.brk[0].id].value == "Rule, as planned"
+    assert bill[int(bill.auto_filter.ref.split(":")[1].strip("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))][1].value != SUM
     frozen = book["Bill of units"].freeze_panes
     assert book["Bill of units"].cell(int(frozen[1:]) - 1, 1).value == "No."
+
+
+def named_cells(book: Any) -> list[tuple[str, Any]]:
+    return [(name, cell_of(book, name)) for name in book.defined_names]
 
 
 def test_inputs_are_named_coloured_and_accept_only_what_fits(book: Any) -> None:
@@ -377,8 +383,13 @@ def test_inputs_are_named_coloured_and_accept_only_what_fits(book: Any) -> None:
         for cell in (sheet.cell(row, column).coordinate for row in range(span.min_row, span.max_row + 1))
     }
     assert rules[reserve.coordinate] == ("decimal", None, "0", "1")
-    assert rules[cell_of(book, "class_1_context").coordinate] == ("whole", "greaterThanOrEqual", "0", None)
-    assert rules[cell_of(book, "nameplate_kw_rack_72").coordinate] == ("decimal", "greaterThanOrEqual", "0", None)
+    assert not any(rule.allowBlank for rule in sheet.data_validations.dataValidation)
+    concurrency = next(cell for name, cell in named_cells(book) if name.endswith("_concurrency"))
+    assert rules[concurrency.coordinate] == ("whole", "greaterThanOrEqual", "0", None)
+    for name, word in (("nameplate_kw_rack_72", "unknown"), ("site_1_power", "not given")):
+        kind, _, rule, _ = rules[cell_of(book, name).coordinate]
+        assert kind == "custom"
+        assert f'="{word}"' in rule
     named = {cell_of(book, name).coordinate for name in book.defined_names}
     assert named == set(rules)
     told = {line["Name in formulas"] for line in table(sheet, "Of")}
@@ -390,9 +401,22 @@ def test_what_the_search_decided_has_a_colour_of_its_own(book: Any) -> None:
     heading = next(row for row in sheet.iter_rows() if row[2].value == "Number of Pods")
     decided = sheet.cell(heading[2].row + 1, 3)
     assert (decided.value, decided.fill.fgColor.rgb) == (1, "FFDCFCE7")
-    assert [row[0] for row in rows(book["Proposal"])[-5:]] == [
-        *("Blue on yellow", "Blue on green", "Black", "Grey", "Red"),
+    assert [row[0] for row in rows(book["Proposal"])[-6:]] == [
+        *("Blue on yellow", "Blue on green", "Black", "Grey", "Amber", "Red"),
     ]
+
+
+def test_the_proposal_leads_to_the_other_sheets(book: Any) -> None:
+    links = {
+        cell.value: cell.hyperlink.location.split("!")[0].strip("'")
+        for row in book["Proposal"].iter_rows()
+        for cell in row
+        if cell.hyperlink is not None
+    }
+    sheets = {name: target for name, target in links.items() if name in SHEETS}
+    assert set(sheets) >= {"Bill of units", "Token budget", "Power and cooling", "Assumptions", "Sources"}
+    assert all(name == target for name, target in sheets.items())
+    assert links["Token budget: pools against replicas"] == "Token budget"
 
 
 def test_a_bill_line_leads_to_its_assumption_and_its_source(book: Any) -> None:
@@ -436,7 +460,7 @@ def test_every_formula_has_its_value_beside_it() -> None:
 
 def test_numbers_have_formats_and_columns_have_widths(book: Any) -> None:
     sheet = book["Token budget"]
-    bought = next(row for row in sheet.iter_rows() if row[0].value == "HBM bought")
+    bought = next(row for row in sheet.iter_rows() if row[0].value == "HBM of all GPUs")
     assert [cell.number_format for cell in bought[1:6]] == ["#,##0", "#,##0.0", "#,##0.0", "0.0 %", "#,##0"]
     assert 10 < sheet.column_dimensions["B"].width < 40
 

@@ -1,7 +1,7 @@
 import pytest
 
 from sizing.units.errors import LONGEST_SHOWN, BadInput, Problem, shown
-from sizing.units.names import nearest
+from sizing.units.names import is_printable, nearest
 
 
 def test_a_problem_says_where_what_and_how_to_mend_it() -> None:
@@ -37,6 +37,23 @@ def test_shown(value: object, text: str) -> None:
 def test_shown_is_short_and_printable(value: object) -> None:
     assert len(shown(value)) <= LONGEST_SHOWN + 2
     assert shown(value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_so"),
+    [
+        ("chat", True),
+        ("\N{WOMAN}\u200d\N{ROCKET}", True),
+        ("\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", True),  # Persian, which needs a non-joiner
+        ("ch\u200dat", False),
+        ("\N{WOMAN}\u200d", False),
+        ("\N{WOMAN}\u200d\u200d\N{ROCKET}", False),
+        ("a\u202eb", False),
+        ("a\nb", False),
+    ],
+)
+def test_a_joiner_is_printable_where_it_shapes_what_it_stands_between(name: str, is_so: bool) -> None:
+    assert is_printable(name) == is_so
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,19 @@ from collections.abc import Set
 from sizing.plan.plan import NoPlan
 from sizing.report.assumed import TABLE, Assumption, FigureKey, assumptions, assumptions_of_request
 from sizing.report.cautions import assumption_sentences, policy_sentence
-from sizing.report.cells import Accepts, Cell, Input, Link, at
+from sizing.report.cells import OK, Accepts, Cell, Input, Link, at, check
 from sizing.report.page import Column, Page, Row
 from sizing.report.reported import Reported
 from sizing.report.sheets.sources import FIGURES, figure_keys
 from sizing.report.styles import Style
+from sizing.report.text import NOT_GIVEN, UNKNOWN
 
 COLUMNS = (
     Column("Of", most=26),
     Column("Assumption", most=26),
     Column("Value", style=Style.DECIMALS, most=20, key="value"),
     Column("Unit", most=10),
+    Column("Check", most=14, key="check"),
     Column("Range from", style=Style.DECIMALS, most=12),
     Column("Range to", style=Style.DECIMALS, most=12),
     Column("Confidence", most=12),
@@ -46,8 +48,17 @@ def write_without_plan(page: Page, no_plan: NoPlan) -> None:
     page.notes("In words", no_plan.request.assumptions)
 
 
+def _is_a_number(accepts: Accepts) -> str:
+    """The text of the check of a value: a number that is not below 0, or the word that it may be instead."""
+    word = {Accepts.FIGURE: UNKNOWN, Accepts.LIMIT: NOT_GIVEN, Accepts.POSITIONS: NOT_GIVEN}.get(accepts)
+    otherwise = '"not a number"' if word is None else f'IF({{value}}="{word}","{OK}","not a number")'
+    return f'IF(ISNUMBER({{value}}),IF({{value}}<0,"below 0","{OK}"),{otherwise})'
+
+
 def _row(line: Assumption, known: Set[FigureKey]) -> Row:
-    is_share = line.accepts in (Accepts.SHARE, Accepts.EXTRA)
+    style = Style.TWO_DECIMALS if line.unit == "USD" else Style.DECIMALS
+    if line.accepts in (Accepts.SHARE, Accepts.EXTRA):
+        style = Style.SHARE
     in_full: Cell = None
     if line.figure in known:
         in_full = Link("source", at(FIGURES, "source", line.figure))
@@ -56,6 +67,7 @@ def _row(line: Assumption, known: Set[FigureKey]) -> Row:
         line.what,
         Input(line.value, line.accepts, line.name),
         line.unit,
+        check(_is_a_number(line.accepts), OK),
         line.low,
         line.high,
         line.confidence,
@@ -64,4 +76,4 @@ def _row(line: Assumption, known: Set[FigureKey]) -> Row:
         in_full,
         line.name,
     )
-    return Row(values, key=line.key, styles={"value": Style.SHARE} if is_share else {})
+    return Row(values, key=line.key, styles={"value": style})

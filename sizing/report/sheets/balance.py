@@ -1,6 +1,6 @@
 """Sheet `Balance of plant`: how the parts of a Pod are counted, rule by rule, at its full population and as planned."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -22,17 +22,35 @@ from sizing.facility.quantities import (
 )
 from sizing.facility.selection import Population, Selection
 from sizing.facility.system import System
-from sizing.report.assumed import assumed
-from sizing.report.cells import Accepts, Cell, Formula, Input, Reference, at, check, formula, span, times_known
+from sizing.report.assumed import FigureKey, assumed
+from sizing.report.cells import (
+    Accepts,
+    Cell,
+    Formula,
+    Input,
+    Link,
+    Reference,
+    added,
+    at,
+    check,
+    formula,
+    if_known,
+    span,
+    times_known,
+)
 from sizing.report.page import Column, Page, Row
 from sizing.report.pod_use import PodUse
 from sizing.report.reported import Reported
+from sizing.report.sheets.sources import FIGURES, figure_keys
 from sizing.report.styles import Style
 from sizing.report.text import UNKNOWN
 
-PLANT, PORTS, NETWORKS, RACKS, COOLANT = "plant", "ports", "networks", "racks", "coolant"
+PLANT, COUNTED = "plant", "counted"
+PORTS, NETWORKS, RACKS, COOLANT = "ports", "networks", "racks", "coolant"
 Way = Literal["full", "each"]
 WAYS: tuple[tuple[Way, str], ...] = (("full", "full Pods"), ("each", "as planned"))
+
+IN_FULL = Column("In full", most=8)
 
 PLANT_COLUMNS = (
     Column("Pods", most=24),
@@ -48,6 +66,16 @@ PLANT_COLUMNS = (
     Column("Of heat to liquid", style=Style.SHARE, key="share"),
     Column("To liquid", "kW a Pod", Style.DECIMALS, key="liquid_pod"),
     Column("To air", "kW a Pod", Style.DECIMALS, key="air_pod"),
+    Column("Of them installed", style=Style.COUNT, key="installed"),
+    Column("Check", most=16, key="check"),
+    Column("Confidence", most=12),
+    IN_FULL,
+)
+COUNTED_COLUMNS = (
+    Column("Group", most=24),
+    Column("Part", most=30),
+    Column("Counted above", style=Style.COUNT, key="counted"),
+    Column("In the bill", style=Style.COUNT, key="billed"),
     Column("Check", most=16, key="check"),
 )
 PORT_COLUMNS = (
@@ -60,6 +88,7 @@ PORT_COLUMNS = (
     Column("Optics, full Pods", style=Style.COUNT, key="full_optics"),
     Column("Ports, as planned", style=Style.COUNT, key="each"),
     Column("Optics, as planned", style=Style.COUNT, key="each_optics"),
+    IN_FULL,
 )
 NETWORK_COLUMNS = (
     Column("Pods", most=24),
@@ -81,6 +110,7 @@ NETWORK_COLUMNS = (
     Column("Optics in spines", style=Style.COUNT, key="spine_optics"),
     Column("Cable ends at switches", style=Style.COUNT, key="ends"),
     Column("Ports bought", style=Style.COUNT, key="bought"),
+    IN_FULL,
 )
 RACK_COLUMNS = (
     Column("Pods", most=24),
@@ -94,6 +124,7 @@ RACK_COLUMNS = (
     Column("Systems a rack", style=Style.COUNT, key="fit"),
     Column("Racks, full Pods", style=Style.COUNT, key="full"),
     Column("Racks, as planned", style=Style.COUNT, key="each"),
+    IN_FULL,
 )
 COOLANT_COLUMNS = (
     Column("Pods", most=24),
@@ -102,6 +133,7 @@ COOLANT_COLUMNS = (
     Column("One unit", "kW", Style.ONE_DECIMAL, key="unit"),
     Column("Spare units", style=Style.COUNT, key="spare"),
     Column("Units", style=Style.COUNT, key="units"),
+    IN_FULL,
 )
 
 
@@ -115,6 +147,7 @@ def write(page: Page, reported: Reported) -> None:
     )
     page.table(PLANT_COLUMNS, _plant(reported), name=PLANT)
     for heading, columns, rows, name in (
+        ("Parts in the bill", COUNTED_COLUMNS, [*_parts_counted(reported)], COUNTED),
         ("Ports of systems", PORT_COLUMNS, [*_ports(reported)], PORTS),
         ("Networks", NETWORK_COLUMNS, [*_networks(reported)], NETWORKS),
         ("Racks: the larger of units and kW, whole systems in whole racks", RACK_COLUMNS, [*_racks(reported)], RACKS),
@@ -179,21 +212,37 @@ def plant_rows(reported: Reported, run: int) -> list[tuple[int, str]]:
 
 
 def _plant(reported: Reported) -> Iterator[Row]:
+    known = figure_keys(reported)
     for pods in balanced(reported):
         for line in pods.lines:
-            yield _part(reported, pods, line)
+            yield _part(reported, pods, line, _source(known, pods, [line]))
 
 
-def _part(reported: Reported, pods: RuledPods, line: RuleLine) -> Row:
+def _source(known: Set[FigureKey], pods: RuledPods, lines: Iterable[RuleLine]) -> Cell:
+    """A link to the source of the first of the lines that has one."""
+    keys = (("bill_rules", pods.rules.name, f"lines.{line.name}") for line in lines)
+    found = next((key for key in keys if key in known), None)
+    return None if found is None else Link("source", at(FIGURES, "source", found))
+
+
+def _lines_of(pods: RuledPods, network: Network) -> list[RuleLine]:
+    return [
+        line
+        for line in pods.lines
+        if isinstance(line.rule, Switches | Links | Optics) and line.rule.network.name == network.name
+    ]
+
+
+def _part(reported: Reported, pods: RuledPods, line: RuleLine, source: Cell) -> Row:
     place = next((place for place, billed in enumerate(reported.bill) if billed.counts(line)), None)
     full, each = line.rule.quantity(pods.full), line.rule.quantity(pods.each)
     count = pods.use.filled.count
     known = line.unit_kw.value if line.unit_kw else Fraction(0) if line.no_power else None
     value = UNKNOWN if known is None else known
-    power: Cell = Input(value)
+    power: Cell = Input(value, Accepts.FIGURE)
     if place is not None and not line.contained:
-        power = formula("{figure}", value, figure=assumed("part", place, "kw"))
-    pods_of_run = at("runs", "count", pods.run)
+        power = formula(if_known("figure"), value, figure=assumed("part", place, "kw"))
+    pods_of_run, taken = at("runs", "count", pods.run), at("all pods", "taken", pods.run)
     kw = UNKNOWN if known is None else known * full
     liquid = UNKNOWN if known is None else known * full * line.liquid_share
     air = UNKNOWN if known is None else known * full * (1 - line.liquid_share)
@@ -211,9 +260,40 @@ def _part(reported: Reported, pods: RuledPods, line: RuleLine) -> Row:
         Input(line.liquid_share, Accepts.SHARE),
         formula(times_known("{share}", "kw_pod"), liquid),
         formula(times_known("(1-{share})", "kw_pod"), air),
+        formula("{per_pod}*{taken}", full * dict(reported.runs_with_installed)[pods.run], taken=taken),
         check(UNBILLED if place is None else ENOUGH, "ok"),
+        line.confidence,
+        source,
     )
     return Row(values, key=(pods.run, line.name))
+
+
+def _parts_counted(reported: Reported) -> Iterator[Row]:
+    """Every part of the balance of plant that the bill has, over all Pods, against the bill."""
+    ruled = list(balanced(reported))
+    for place, line in enumerate(reported.bill):
+        rows = [(pods.run, rule.name) for pods in ruled for rule in pods.lines if line.counts(rule)]
+        if rows:
+            column = "contained" if line.contained else "quantity"
+            values: tuple[Cell, ...] = (
+                line.group,
+                f"{line.part} ({line.description})",
+                added([at(PLANT, "quantity", row) for row in rows], line.quantity),
+                formula("{line}", line.quantity, line=at("bill", column, place)),
+                check('IF({counted}={billed},"ok","not as in the bill")', "ok"),
+            )
+            yield Row(values, key=place)
+
+
+def billed(place: int | None, cells: Sequence[Reference]) -> Cell:
+    """Whether a line of the bill has the sum of cells; where it has no line, whether there is nothing to order."""
+    total = added(cells, 0)
+    if not isinstance(total, Formula):
+        return check('"ok"', "ok")
+    if place is None:
+        return check(f'IF({total.text}>0,"bought beyond the bill","ok")', "ok", **total.references)
+    line = at("bill", "quantity", place)
+    return check(f'IF({{line}}={total.text},"ok","not as in the bill")', "ok", line=line, **total.references)
 
 
 def _rule_count(line: RuleLine) -> Cell:
@@ -274,6 +354,7 @@ def _attached(pods: RuledPods, network: Network) -> list[tuple[Attachment, Syste
 
 
 def _ports(reported: Reported) -> Iterator[Row]:
+    known = figure_keys(reported)
     for pods in balanced(reported):
         standing = {system.name: count for system, count in pods.each}
         for network in _networks_of(pods):
@@ -290,18 +371,21 @@ def _ports(reported: Reported) -> Iterator[Row]:
                     formula("ROUNDUP({ports}/{per_optic},0)*{systems}", optics * full, systems=full_cell),
                     formula("{ports}*{systems}", ports * each, systems=each_cell),
                     formula("ROUNDUP({ports}/{per_optic},0)*{systems}", optics * each, systems=each_cell),
+                    _source(known, pods, _lines_of(pods, network)),
                 )
                 yield Row(values, key=(pods.run, network.name, system.name))
 
 
 def _networks(reported: Reported) -> Iterator[Row]:
+    known = figure_keys(reported)
     for pods in balanced(reported):
         for network in _networks_of(pods):
             for way, words in WAYS:
-                yield _network(pods, network, way, words)
+                source = _source(known, pods, _lines_of(pods, network))
+                yield _network(pods, network, way, words, source)
 
 
-def _network(pods: RuledPods, network: Network, way: Way, words: str) -> Row:
+def _network(pods: RuledPods, network: Network, way: Way, words: str, source: Cell) -> Row:
     population = pods.population(way)
     size = network.size(population)
     attached = [(pods.run, network.name, system.name) for _, system, _ in _attached(pods, network)]
@@ -334,12 +418,14 @@ def _network(pods: RuledPods, network: Network, way: Way, words: str) -> Row:
         formula(_dealt("uplinks", "spine"), network.spine_optics(population)),
         formula("{use}+2*{uplinks}", ends),
         formula("({leaf}+{spine})*{switch}", bought),
+        source,
     )
     return Row(values, key=(pods.run, network.name, way))
 
 
-UNBILLED = 'IF({quantity}>0,"not in the bill","ok")'
+NO_KW_LIMIT = "no kW limit published"
 ENOUGH = 'IF({need_pod}<={per_pod},"ok","too few")'
+UNBILLED = 'IF({quantity}>0,"not in the bill","ok")'
 RECONCILES_IN_ONE = 'IF({use}<={leaf}*{switch},"ok","too few ports")'
 RECONCILES_IN_TWO = (
     'IF(({use}+{uplinks}<={leaf}*{switch})*({uplinks}<={spine}*{switch})*({leaf}<={switch}),"ok","too few ports")'
@@ -374,6 +460,7 @@ def _rack_cells(pods: RuledPods, racks: Racks, way: Way) -> list[Reference]:
 
 
 def _racks(reported: Reported) -> Iterator[Row]:
+    known = figure_keys(reported)
     for pods in balanced(reported):
         full, each = ({system.name: count for system, count in population} for population in (pods.full, pods.each))
         for racks in _racks_of(pods):
@@ -385,9 +472,9 @@ def _racks(reported: Reported) -> Iterator[Row]:
                 if limit.units is not None and system.rack_units is not None:
                     terms.append("INT({units}/{size})")
                 if limit.kw is not None and system.nameplate_kw is not None:
-                    terms.append("INT(ROUND({kw}/{nameplate},9))")
+                    terms.append("IF(N({nameplate})>0,INT(ROUND({kw}/N({nameplate}),9)),1)")
                     figure = assumed("system", system.name, "nameplate_kw")
-                    nameplate = formula("{figure}", system.nameplate_kw.value, figure=figure)
+                    nameplate = formula(if_known("figure"), system.nameplate_kw.value, figure=figure)
                 if limit.most is not None:
                     terms.append("{most}")
                 text = f"MAX(1,MIN({','.join(terms)}))" if terms else "1"
@@ -397,25 +484,34 @@ def _racks(reported: Reported) -> Iterator[Row]:
                     system.name,
                     None if limit.units is None else Input(limit.units, Accepts.COUNT),
                     Input(system.rack_units.value, Accepts.COUNT) if system.rack_units else UNKNOWN,
-                    None if limit.kw is None else Input(limit.kw),
+                    _kw_limit(limit),
                     nameplate,
                     None if limit.most is None else Input(limit.most, Accepts.COUNT),
                     formula(text, fit),
                     formula("ROUNDUP({systems}/{fit},0)", -(-full[system.name] // fit), systems=full_cell),
                     formula("ROUNDUP({systems}/{fit},0)", -(-each[system.name] // fit), systems=each_cell),
+                    _source(known, pods, (line for line in pods.lines if line.rule == racks)),
                 )
                 yield Row(values, key=(pods.run, racks.name, system.name))
 
 
+def _kw_limit(limit: RackLimit) -> Cell:
+    """What a rack may draw; that the rules say nothing of it, where units fill the rack."""
+    if limit.kw is not None:
+        return Input(limit.kw)
+    return None if limit.units is None else NO_KW_LIMIT
+
+
 def _coolant(reported: Reported) -> Iterator[Row]:
+    known = figure_keys(reported)
     for pods in balanced(reported):
         for line in pods.lines:
             if isinstance(line.rule, CoolantUnits):
                 for way, words in WAYS:
-                    yield _cooled(pods, line.name, line.rule, way, words)
+                    yield _cooled(pods, line.name, line.rule, way, words, _source(known, pods, [line]))
 
 
-def _cooled(pods: RuledPods, name: str, rule: CoolantUnits, way: Way, words: str) -> Row:
+def _cooled(pods: RuledPods, name: str, rule: CoolantUnits, way: Way, words: str, source: Cell) -> Row:
     population = pods.population(way)
     load = sum((liquid_load_kw(system) * count for system, count in population), Fraction(0))
     loads = _loads(pods, way, population)
@@ -426,6 +522,7 @@ def _cooled(pods: RuledPods, name: str, rule: CoolantUnits, way: Way, words: str
         Input(rule.unit_kw),
         Input(rule.spare, Accepts.COUNT),
         formula("IF({load}>0,ROUNDUP(ROUND({load}/{unit},9),0)+{spare},0)", rule.quantity(population)),
+        source,
     )
     return Row(values, key=(pods.run, name, way))
 
@@ -436,8 +533,10 @@ def _loads(pods: RuledPods, way: Way, population: Population) -> Formula:
     for place, (system, _) in enumerate(population):
         if not liquid_load_kw(system):
             continue
-        figure = "liquid_kw" if system.liquid_kw is not None else "nameplate_kw"
-        terms.append(f"{{count_{place}}}*N({{load_{place}}})")
+        otherwise = "0" if system.mainly_air else f"N({{all_{place}}})"
+        terms.append(f"{{count_{place}}}*IF(ISNUMBER({{load_{place}}}),{{load_{place}}},{otherwise})")
         cells[f"count_{place}"] = at("standing", way, (pods.run, system.name))
-        cells[f"load_{place}"] = assumed("system", system.name, figure)
+        cells[f"load_{place}"] = assumed("system", system.name, "liquid_kw")
+        if not system.mainly_air:
+            cells[f"all_{place}"] = assumed("system", system.name, "nameplate_kw")
     return Formula("+".join(terms) or "0", 0, cells)

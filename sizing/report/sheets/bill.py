@@ -7,7 +7,7 @@ from sizing.plan.bill import INSTALLED, BillLine
 from sizing.report.answer import MEMORY_ONLY, headline
 from sizing.report.assumed import FigureKey, assumed
 from sizing.report.cautions import balance_sentences
-from sizing.report.cells import Cell, Formula, Link, Reference, Value, added, at, formula, times_known
+from sizing.report.cells import Cell, Formula, Link, Reference, Value, added, at, formula, if_known, times_known
 from sizing.report.page import Column, Page, Row
 from sizing.report.reported import Reported
 from sizing.report.sheets.balance import PLANT, RuledPods, balanced
@@ -24,6 +24,7 @@ COLUMNS = (
     Column("Part", most=22),
     Column("Description", most=28),
     Column("Quantity", style=Style.COUNT, key="quantity"),
+    Column("Of it installed", style=Style.COUNT, key="installed"),
     Column("Spares", style=Style.COUNT, key="spares"),
     Column("To order", style=Style.COUNT, key="ordered"),
     Column("Needed by these systems", style=Style.COUNT, key="needed"),
@@ -33,7 +34,7 @@ COLUMNS = (
     Column("Power", "kW", Style.TWO_DECIMALS, key="all_kw"),
     Column("Price each", "USD", Style.TWO_DECIMALS, key="usd"),
     Column("Price", "USD", Style.TWO_DECIMALS, key="all_usd"),
-    Column("Rule", most=26, key="rule"),
+    Column("Rule, as planned", most=26, key="rule"),
     Column("Confidence", most=11),
     Column("Source", most=36),
     Column("Remark", most=50),
@@ -50,7 +51,7 @@ def write(page: Page, reported: Reported) -> None:
         f"Bill of units: {plan.request.name}",
         f"As planned: {headline(plan)}",
         MEMORY_ONLY,
-        "Quantity is what is built: the balance of plant for full Pods. Needed by these systems is what those of this "
+        "Quantity is what stands: the balance of plant for full Pods. Needed by these systems is what those of this "
         "plan would take by the same rules. What the systems contain has no number and is not ordered.",
     )
     known, plant = figure_keys(reported), tuple(balanced(reported))
@@ -60,16 +61,17 @@ def write(page: Page, reported: Reported) -> None:
 
 
 def _row(reported: Reported, place: int, line: BillLine, known: Set[FigureKey], plant: Sequence[RuledPods]) -> Row:
-    quantity, needed, spares = _counted(reported, place, line, plant)
+    quantity, needed, installed, spares = _counted(reported, place, line, plant)
     kw, usd, leads_to = _each(reported, place, line)
     ordered: tuple[Cell, ...] = (
         quantity,
+        installed,
         spares,
-        formula("{quantity}+{spares}", line.ordered),
+        formula("{quantity}-{installed}+{spares}", line.ordered),
         needed,
         None,
     )
-    contained: tuple[Cell, ...] = (None, None, None, None, quantity)
+    contained: tuple[Cell, ...] = (None, None, None, None, None, quantity)
     many = "contained" if line.contained else "quantity"
     bought = "contained" if line.contained else "ordered"
     source = _source(line, known, plant)
@@ -97,30 +99,31 @@ def _row(reported: Reported, place: int, line: BillLine, known: Set[FigureKey], 
     )
 
 
-def _counted(reported: Reported, place: int, line: BillLine, plant: Sequence[RuledPods]) -> tuple[Cell, Cell, Cell]:
-    """(quantity, needed by the systems of the plan, spares)."""
+def _counted(reported: Reported, place: int, line: BillLine, plant: Sequence[RuledPods]) -> tuple[Cell, ...]:
+    """(quantity, needed by the systems of the plan, of the quantity installed, spares)."""
     request = reported.plan.request
     if line.group == "Pods":
         sites = [site.name for site in reported.sites if site.pod.name == line.part]
-        return added([at("sites", "to_buy", site) for site in sites], line.quantity), None, 0
+        return added([at("sites", "to_buy", site) for site in sites], line.quantity), None, 0, 0
     if line.group == "Systems":
-        return added(_to_buy(reported, line.part), line.quantity), None, 0
+        return added(_to_buy(reported, line.part), line.quantity), None, 0, 0
     if line.group == INSTALLED:
         pods = [site for site in request.sites if site.installed_pods and site.pod.name == line.part]
         cells = [assumed("site", site.name, "installed") for site in pods]
         cells += [
             assumed("site", site.name, "installed", line.part) for site in reported.sites if site.installed(line.part)
         ]
-        return added(cells, line.quantity), None, 0
+        return added(cells, line.quantity), None, formula("{quantity}", line.installed), 0
     if line.contained and line.group in ("GPUs", "Scale-up domains"):
-        return _contents(reported, line), None, 0
+        return _contents(reported, line), None, 0, 0
     rows = [(pods.run, rule.name) for pods in plant for rule in pods.lines if line.counts(rule)]
     spares: Cell = 0
     if not line.contained:
         share = assumed("part", place, "spares")
-        spares = formula("ROUNDUP(ROUND({quantity}*{share},6),0)", line.spares, share=share)
+        spares = formula("ROUNDUP(ROUND(({quantity}-{installed})*{share},6),0)", line.spares, share=share)
     quantity = added([at(PLANT, "quantity", row) for row in rows], line.quantity)
-    return quantity, added([at(PLANT, "needed", row) for row in rows], line.needed), spares
+    installed = added([at(PLANT, "installed", row) for row in rows], line.installed)
+    return quantity, added([at(PLANT, "needed", row) for row in rows], line.needed), installed, spares
 
 
 def _to_buy(reported: Reported, system: str) -> list[Reference]:
@@ -154,23 +157,17 @@ def _each(reported: Reported, place: int, line: BillLine) -> tuple[Cell, Cell, R
         is_pod = line.group == "Pods" or line.part in {site.pod.name for site in reported.sites}
         kind = ("pod", line.part) if is_pod else ("system", line.part)
         first = assumed(*kind, "power_kw" if is_pod else "nameplate_kw")
-        power = line.unit_kw if is_pod else formula("{figure}", kw, figure=first)
+        power = line.unit_kw if is_pod else formula(if_known("figure"), kw, figure=first)
         price: Cell = usd
-        if line.group != INSTALLED and _is_priced(reported):
-            price = formula("{figure}", usd, figure=assumed(*kind, "price", "high"))
+        if line.group != INSTALLED:
+            price = formula(if_known("figure"), usd, figure=assumed(*kind, "price", "high"))
         return power, price, first
     first = assumed("part", place, "kw")
     return (
-        formula("{figure}", kw, figure=first),
-        formula("{figure}", usd, figure=assumed("part", place, "price")),
+        formula(if_known("figure"), kw, figure=first),
+        formula(if_known("figure"), usd, figure=assumed("part", place, "price")),
         first,
     )
-
-
-def _is_priced(reported: Reported) -> bool:
-    from sizing.plan.cost import is_priced
-
-    return is_priced(reported.plan.request)
 
 
 def _source(line: BillLine, known: Set[FigureKey], plant: Sequence[RuledPods]) -> Reference | None:
@@ -200,7 +197,7 @@ def _sum(lines: tuple[BillLine, ...]) -> Row:
     text = f'IF(SUM({{each}})>0,SUM({{each}}),"{UNKNOWN}")'
     all_kw = formula(text, _total(kw), each=Reference(BILL, "all_kw"))
     all_usd = formula(text, _total(usd), each=Reference(BILL, "all_usd"))
-    blank: tuple[None, ...] = (None,) * 9
+    blank: tuple[None, ...] = (None,) * 10
     return Row((None, "Sum of what is known", *blank, None, all_kw, None, all_usd, *blank[:6]), is_sum=True, key="all")
 
 

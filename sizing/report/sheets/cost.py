@@ -9,7 +9,7 @@ from sizing.facility.site import Site
 from sizing.plan.cost import PODS, SYSTEMS, CostLine, cost_lines, total_cost
 from sizing.report.answer import MEMORY_ONLY, headline
 from sizing.report.assumed import assumed
-from sizing.report.cells import Cell, Formula, Reference, Value, at, formula, span, sum_if_known, times_known
+from sizing.report.cells import Cell, Formula, Reference, Value, at, formula, if_known, span, sum_if_known, times_known
 from sizing.report.cost import cost_sentences, inventory_sentences
 from sizing.report.page import Column, Page, Row
 from sizing.report.reported import Reported
@@ -30,7 +30,7 @@ COLUMNS = (
     Column("Each, high", "USD", Style.DECIMALS, key="each_high"),
     Column("Total, low", "USD", Style.TWO_DECIMALS, key="low"),
     Column("Total, high", "USD", Style.TWO_DECIMALS, key="high"),
-    Column("Rule", most=44),
+    Column("Rule, as planned", most=44),
     Column("Source", most=34),
 )
 
@@ -43,7 +43,8 @@ def write(page: Page, reported: Reported) -> None:
         "Cost",
         f"As planned: {headline(plan)}",
         MEMORY_ONLY,
-        "What is bought, and its energy. A price that is one number has equal ends; stages take the high end.",
+        "What is bought, and its energy, as the objective counts it: without the parts of the balance of plant, whose "
+        "prices count in the bill. A price that is one number has equal ends; stages take the high end.",
     )
     total = _ends(total_cost(plan.request, lines))
     sums = (
@@ -69,8 +70,8 @@ def _rows(reported: Reported, lines: tuple[CostLine, ...]) -> Iterator[Row]:
                 *energy,
                 quantity,
                 line.unit,
-                formula("{figure}", each[0], figure=assumed(*price, "low")),
-                formula("{figure}", each[1], figure=assumed(*price, "high")),
+                formula(if_known("figure"), each[0], figure=assumed(*price, "low")),
+                formula(if_known("figure"), each[1], figure=assumed(*price, "high")),
                 formula(times_known("{quantity}", "each_low"), total[0]),
                 formula(times_known("{quantity}", "each_high"), total[1]),
                 line.rule,
@@ -100,7 +101,8 @@ def _parts(reported: Reported, site: Site, line: CostLine) -> tuple[tuple[Cell, 
         formula("{figure}", pue, figure=assumed("pod", site.pod.name, key)),
         formula(f"{{years}}*{HOURS_PER_YEAR}", energy.hours, years=assumed("policy", "horizon")),
     )
-    return parts, formula("{kw}*{pue}*{hours}", line.quantity), ("policy", "tariff")
+    used = formula(f'IF(ISNUMBER({{kw}}),{{kw}}*{{pue}}*{{hours}},"{UNKNOWN}")', line.quantity)
+    return parts, used, ("policy", "tariff")
 
 
 def _systems_kw(reported: Reported, site: Site, kw: Fraction) -> Cell:
@@ -110,8 +112,9 @@ def _systems_kw(reported: Reported, site: Site, kw: Fraction) -> Cell:
     for place, name in enumerate(names):
         cells[f"bought_{place}"] = at("here", "to_buy", (site.name, name))
         cells[f"kw_{place}"] = assumed("system", name, "nameplate_kw")
-    terms = [f"{{bought_{place}}}*N({{kw_{place}}})" for place, _ in enumerate(names)]
-    return Formula("+".join(terms), kw, cells)
+    terms = "+".join(f"{{bought_{place}}}*{{kw_{place}}}" for place, _ in enumerate(names))
+    known = "*".join(f"ISNUMBER({{kw_{place}}})" for place, _ in enumerate(names))
+    return Formula(f'IF({known},{terms},"{UNKNOWN}")', kw, cells)
 
 
 def _balance_kw(reported: Reported, site: Site, kw: Fraction) -> Cell:

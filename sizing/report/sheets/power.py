@@ -9,6 +9,8 @@ from sizing.plan.plan import Limit
 from sizing.report.assumed import assumed
 from sizing.report.cautions import balance_sentences
 from sizing.report.cells import (
+    NOT_SETTLED,
+    OK,
     Accepts,
     Cell,
     Input,
@@ -18,6 +20,7 @@ from sizing.report.cells import (
     at,
     check,
     formula,
+    if_known,
     span,
     sum_if_known,
     times_known,
@@ -25,10 +28,10 @@ from sizing.report.cells import (
 from sizing.report.page import Column, Page, Row
 from sizing.report.pod_use import PodUse
 from sizing.report.reported import Reported
-from sizing.report.sheets.balance import PLANT, plant_rows
+from sizing.report.sheets.balance import PLANT, balanced, billed, plant_rows
 from sizing.report.styles import Style
 from sizing.report.text import NOT_GIVEN, UNKNOWN
-from sizing.report.unsettled import not_counted
+from sizing.report.unsettled import LITTLE_ROOM, not_counted_against
 
 LIMITS, KINDS, SITES, HERE, RUNS, STANDING = "limits", "kinds", "sites", "here", "runs", "standing"
 ALL_PODS = "all pods"
@@ -41,6 +44,7 @@ LIMIT_COLUMNS = (
     Column("Used", style=Style.DECIMALS, key="used"),
     Column("Allowed", style=Style.DECIMALS, key="allowed"),
     Column("Used of limit", style=Style.SHARE, key="share"),
+    Column("Unknown power", "rows of Balance of plant", Style.COUNT, key="unknown"),
     Column("Check", most=14, key="check"),
     Column("Binds, as planned", most=30),
     Column("Remark", style=Style.RUN_ON),
@@ -65,6 +69,7 @@ SITE_COLUMNS = (
     Column("Pods", style=Style.COUNT, key="pods"),
     Column("Installed", style=Style.COUNT, key="installed"),
     Column("To buy", style=Style.COUNT, key="to_buy"),
+    Column("Check", most=20, key="check"),
 )
 HERE_COLUMNS = (
     Column("Site", most=30),
@@ -72,6 +77,7 @@ HERE_COLUMNS = (
     Column("Systems", style=Style.COUNT, key="systems"),
     Column("Installed", style=Style.COUNT, key="installed"),
     Column("To buy", style=Style.COUNT, key="to_buy"),
+    Column("Check", most=20, key="check"),
 )
 RUN_COLUMNS = (
     Column("Site", most=30),
@@ -102,6 +108,7 @@ ALL_COLUMNS = (
     Column("Of it to liquid", "kW", Style.ONE_DECIMAL, key="balance_liquid"),
     Column("Slots free", style=Style.COUNT, key="free"),
     Column("Slots stranded", style=Style.COUNT, key="stranded"),
+    Column("Taken for installed", "Pods", Style.COUNT, key="taken"),
 )
 STANDING_COLUMNS = (
     Column("Site", most=30),
@@ -152,19 +159,23 @@ def _limit(reported: Reported, limit: Limit) -> Row:
     plan = reported.plan
     allowed: Cell
     used: Cell
+    known: Value
     if limit.site is None:
         system = limit.name.removeprefix("supply:")
         used = added(_of_kind(reported, "to_buy", system), limit.used)
         allowed = Input(limit.limit, Accepts.COUNT)
+        known = limit.used
     else:
         column = LIMITED.get(limit.name)
         runs = [run for run, use in enumerate(reported.runs) if use.site.name == limit.site]
-        used = limit.used
+        used = known = used_of(reported, limit)
         if runs:
             cells = span(RUNS, "count", runs) if column is None else span(ALL_PODS, column, runs)
-            used = formula("SUM({each})", limit.used, each=cells)
+            used = formula(sum_if_known("each"), known, each=cells)
         value: Value = NOT_GIVEN if limit.limit is None else limit.limit
-        allowed = formula("{asked}", value, asked=assumed("site", limit.site, limit.name))
+        text = 'IF(ISBLANK({asked}),"blank",{asked})'
+        allowed = formula(text, value, asked=assumed("site", limit.site, limit.name))
+    unknown, lacking = _unknown_power(reported, limit)
     return Row(
         (
             limit.name if limit.site is None or len(plan.request.sites) == 1 else f"{limit.name}, {limit.site}",
@@ -173,16 +184,85 @@ def _limit(reported: Reported, limit: Limit) -> Row:
             used,
             allowed,
             formula(
-                'IF(ISNUMBER({allowed}),IF({allowed}>0,{used}/{allowed},""),"")',
-                limit.used / limit.limit if limit.limit else "",
+                'IF(ISNUMBER({allowed})*ISNUMBER({used})*(N({allowed})>0),{used}/{allowed},"")',
+                share_of(reported, limit),
             ),
-            check('IF(ISNUMBER({allowed}),IF({used}<={allowed}+0.000001,"ok","exceeded"),"ok")', "ok"),
+            unknown,
+            _check_of_a_limit(limit, known, lacking),
             "yes: one more would exceed it" if limit.binding else "no",
-            not_counted(plan, limit),
+            formula('IF({unknown}>0,"without the parts of unknown power","")', _without(lacking)),
         ),
         highlighted=limit.binding,
         key=(limit.name, limit.site),
     )
+
+
+def _without(lacking: int) -> str:
+    return "without the parts of unknown power" if lacking else ""
+
+
+def used_of(reported: Reported, limit: Limit) -> Value:
+    """What the Pods of a site take of a limit; unknown where the heat of a system is."""
+    uses = [use for use in reported.runs if use.site.name == limit.site]
+    heats = {"liquid_heat": [use.liquid_kw for use in uses], "air_heat": [use.air_kw for use in uses]}
+    return UNKNOWN if None in heats.get(limit.name, []) else limit.used
+
+
+def share_of(reported: Reported, limit: Limit) -> Value:
+    """What is used of what is allowed; blank where that cannot be said."""
+    used = limit.used if limit.site is None else used_of(reported, limit)
+    return "" if not limit.limit or isinstance(used, str) or used is None else Fraction(used) / limit.limit
+
+
+def _unknown_power(reported: Reported, limit: Limit) -> tuple[Cell, int]:
+    """Rows of the balance of plant that ought to count against a limit of a site, and whose power is unknown."""
+    ruled = [pods for pods in balanced(reported) if pods.use.site.name == limit.site]
+    meant = {"power": "", "liquid_heat": "*({share}>0)", "air_heat": "*({share}<1)"}.get(limit.name)
+    provisioned = limit.name == "power" and reported.plan.request.policy.power_basis == "provisioned"
+    keys = [(pods.run, line.name) for pods in ruled for line in pods.lines]
+    if meant is None or provisioned or not keys:
+        return 0, 0
+    lacking = sum(
+        not_counted_against(line, limit.name) and line.rule.quantity(pods.full) * pods.use.filled.count > 0
+        for pods in ruled
+        for line in pods.lines
+    )
+    cells = {
+        key: span(PLANT, column, keys) for key, column in (("built", "quantity"), ("kw", "kw"), ("share", "share"))
+    }
+    return formula(f"SUMPRODUCT(({{built}}>0)*(1-ISNUMBER({{kw}})){meant})", lacking, **cells), lacking
+
+
+def _check_of_a_limit(limit: Limit, used: Value, lacking: int) -> Cell:
+    """Kept, exceeded, or not settled: parts of unknown power, and little room for them (`tight_limit_sentences`)."""
+    left = None if limit.limit is None or isinstance(used, str) else limit.limit - limit.used
+    tight = f"{{left}}<{float(LITTLE_ROOM)}*{{allowed}}".replace("{left}", "({allowed}-{used})")
+    if limit.binding and left is not None:
+        tight = f"OR({tight},{{allowed}}-{{used}}<={float(left)!r}+0.000001)"
+    text = (
+        f'IF(ISNUMBER({{allowed}}),IF(ISNUMBER({{used}}),IF({{used}}>{{allowed}}+0.000001,"exceeded",'
+        f'IF({{unknown}}>0,IF({tight},"{NOT_SETTLED}","{OK}"),"{OK}")),"{UNKNOWN}"),'
+        f'IF({{allowed}}="{NOT_GIVEN}","{OK}","not a number"))'
+    )
+    return check(text, state_of(limit, used, lacking))
+
+
+def state_of(limit: Limit, used: Value, lacking: int) -> str:
+    """What the check of a limit says of the plan as it is."""
+    if limit.limit is None:
+        return OK
+    if isinstance(used, str):
+        return UNKNOWN
+    left = limit.limit - limit.used
+    return NOT_SETTLED if lacking and (limit.binding or left < LITTLE_ROOM * limit.limit) else OK
+
+
+def states(reported: Reported) -> dict[tuple[str, str | None], str]:
+    """What the check of every limit says of the plan as it is, by (name, site)."""
+    return {
+        (limit.name, limit.site): state_of(limit, used_of(reported, limit), _unknown_power(reported, limit)[1])
+        for limit in reported.plan.limits
+    }
 
 
 def _of_kind(reported: Reported, column: str, system: str) -> list[Reference]:
@@ -251,7 +331,7 @@ def _kind(reported: Reported, system: System, count: int) -> Row:
             formula("{domains}*{size}", count * system.gpus, **domains),
             added(replicas, used),
             formula("{gpus}-{used}", count * system.gpus - used),
-            formula("{figure}", _known(nameplate), figure=assumed("system", name, "nameplate_kw")),
+            formula(if_known("figure"), _known(nameplate), figure=assumed("system", name, "nameplate_kw")),
             formula(times_known("{systems}", "each"), _times(nameplate, count)),
             formula(times_known("{systems}", "figure"), _times(liquid, count), figure=heat),
             formula(
@@ -260,9 +340,12 @@ def _kind(reported: Reported, system: System, count: int) -> Row:
                 figure=heat,
             ),
             check(
-                'IF({used}<=MAX(0,{systems}-{spare})*{domains_each}*{size},"ok","too few GPUs")',
+                'IF({used}>MAX(0,{systems}-{spare})*{domains_each}*{size},"too few GPUs",'
+                "IF(ISNUMBER({heat})*ISNUMBER({each})*(N({heat})>N({each})+0.000001),"
+                '"more heat to liquid than nameplate","ok"))',
                 "ok",
                 spare=assumed("policy", "spare_systems"),
+                heat=heat,
                 **domains,
             ),
         ),
@@ -285,6 +368,10 @@ def _sites(reported: Reported) -> Iterator[Row]:
                 formula("SUM({each})", pods, each=span(RUNS, "count", runs)) if runs else 0,
                 installed,
                 formula("MAX(0,{pods}-{installed})", bought[site.name]),
+                billed(
+                    reported.bought("Pods", site.pod.name),
+                    [at(SITES, "to_buy", other.name) for other in reported.sites if other.pod.name == site.pod.name],
+                ),
             ),
             key=site.name,
         )
@@ -309,6 +396,7 @@ def _here(reported: Reported) -> Iterator[Row]:
                 added([at(STANDING, "all", key) for key in runs], count),
                 installed,
                 formula("MAX(0,{systems}-{installed})", bought[site, name]),
+                billed(reported.bought("Systems", name), _of_kind(reported, "to_buy", name)),
             ),
             key=(site, name),
         )
@@ -341,16 +429,21 @@ def _run(reported: Reported, run: int, use: PodUse) -> Row:
         of_kinds("SUM({each})", use.gpus, "gpus"),
         free,
         formula("{slots}-{gpus}-{free}", use.stranded_slots),
-        of_kinds("SUM({each})", use.systems_kw, "kw"),
+        of_kinds(sum_if_known("each"), use.systems_kw, "kw"),
         of_plant("kw_pod", balance.kw),
-        formula("{input}/{pue}" if pue else "{input}", use.pod.it_power_kw, **power, **pue),
-        formula("{it_kw}-{systems_kw}-{balance_kw}", use.pod.it_power_kw - both),
-        formula("({systems_kw}+{balance_kw})/{it_kw}", both / use.pod.it_power_kw),
+        formula(_it_power(bool(pue)), use.pod.it_power_kw, **power, **pue),
+        formula(
+            f'IF(ISNUMBER({{it_kw}})*ISNUMBER({{systems_kw}}),{{it_kw}}-{{systems_kw}}-{{balance_kw}},"{UNKNOWN}")',
+            use.pod.it_power_kw - both,
+        ),
+        formula('IF(ISNUMBER({left_kw})*(N({it_kw})>0),1-{left_kw}/{it_kw},"")', both / use.pod.it_power_kw),
         _with_balance("liquid", liquid, kinds, plant, balance.liquid_kw),
-        formula("{figure}", _known(site.liquid_kw_per_pod), figure=assumed("site", site.name, "pod_liquid_heat")),
+        formula(
+            if_known("figure"), _known(site.liquid_kw_per_pod), figure=assumed("site", site.name, "pod_liquid_heat")
+        ),
         _with_balance("air", air, kinds, plant, balance.air_kw),
-        formula("{figure}", _known(site.air_kw_per_pod), figure=assumed("site", site.name, "pod_air_heat")),
-        check(CHECK_OF_A_POD, "ok"),
+        formula(if_known("figure"), _known(site.air_kw_per_pod), figure=assumed("site", site.name, "pod_air_heat")),
+        check(CHECK_OF_A_POD, state_of_pod(use)),
     )
     return Row(values, key=run)
 
@@ -358,11 +451,26 @@ def _run(reported: Reported, run: int, use: PodUse) -> Row:
 LIMITED = {"power": "power", "liquid_heat": "liquid", "air_heat": "air"}
 """Columns of what all Pods of a run take of a limit; positions are counted by Pods."""
 
+
+def state_of_pod(use: PodUse) -> str:
+    """What the check of a Pod says of the plan as it is: heat that is unknown may exceed a limit that is known."""
+    heats = (use.liquid_kw, use.site.liquid_kw_per_pod), (use.air_kw, use.site.air_kw_per_pod)
+    return UNKNOWN if any(heat is None and limit is not None for heat, limit in heats) else OK
+
+
+def _it_power(has_pue: bool) -> str:
+    """The power at the input of a Pod over its PUE, where it has one."""
+    if has_pue:
+        return f'IF(ISNUMBER({{input}})*(N({{pue}})>0),{{input}}/{{pue}},"{UNKNOWN}")'
+    return if_known("input")
+
+
 CHECK_OF_A_POD = (
     'IF({free}<0,"more than when full",IF({stranded}<0,"more GPUs than slots",'
-    'IF({left_kw}<-0.000001,"more power than the Pod has",'
+    f'IF(1-ISNUMBER({{left_kw}}),"{UNKNOWN}",IF({{left_kw}}<-0.000001,"more power than the Pod has",'
+    f'IF(ISNUMBER({{liquid_limit}})*(1-ISNUMBER({{liquid}}))+ISNUMBER({{air_limit}})*(1-ISNUMBER({{air}})),"{UNKNOWN}",'
     'IF(ISNUMBER({liquid})*ISNUMBER({liquid_limit})*(N({liquid})>N({liquid_limit})+0.000001),"too much heat to liquid",'
-    'IF(ISNUMBER({air})*ISNUMBER({air_limit})*(N({air})>N({air_limit})+0.000001),"too much heat to air","ok")))))'
+    'IF(ISNUMBER({air})*ISNUMBER({air_limit})*(N({air})>N({air_limit})+0.000001),"too much heat to air","ok")))))))'
 )
 
 
@@ -389,9 +497,10 @@ def _all(reported: Reported, run: int, use: PodUse) -> Row:
     cells = {key: at(RUNS, key, run) for key in ("count", "systems_kw", "balance_kw")}
     if reported.plan.request.policy.power_basis == "provisioned":
         supply = assumed("pod", use.pod.name, "power_kw")
-        power = formula("{count}*{supply}", count * use.pod.power_kw.value, supply=supply, **cells)
+        power = formula(times_known("{count}", "supply"), count * use.pod.power_kw.value, supply=supply, **cells)
     else:
-        power = formula("{count}*({systems_kw}+{balance_kw})", count * both, **cells)
+        text = f'IF(ISNUMBER({{systems_kw}}),{{count}}*({{systems_kw}}+{{balance_kw}}),"{UNKNOWN}")'
+        power = formula(text, count * both, **cells)
     balance_liquid: Cell = count * balance.liquid_kw
     if plant:
         part = span(PLANT, "liquid_pod", plant)
@@ -410,8 +519,22 @@ def _all(reported: Reported, run: int, use: PodUse) -> Row:
             formula("{count}*{slots}", count * slots, slots=at(RUNS, key, run), **cells)
             for key, slots in (("free", use.free_slots), ("stranded", use.stranded_slots))
         ),
+        _taken(reported, run, use),
     )
     return Row(values, key=run)
+
+
+def _taken(reported: Reported, run: int, use: PodUse) -> Cell:
+    """How many of a run are taken for installed Pods: what other runs of the site before it leave."""
+    order = [other for other, _ in reported.runs_with_installed if reported.runs[other].site.name == use.site.name]
+    before = order[: order.index(run)]
+    taken = dict(reported.runs_with_installed)[run]
+    if not use.site.installed_pods:
+        return taken
+    cells = {f"before_{place}": at(ALL_PODS, "taken", other) for place, other in enumerate(before)}
+    less = "".join(f"-{{{name}}}" for name in cells)
+    stands, count = assumed("site", use.site.name, "installed"), at(RUNS, "count", run)
+    return formula(f"MIN({{count}},MAX(0,{{stands}}{less}))", taken, stands=stands, count=count, **cells)
 
 
 def _standing(reported: Reported) -> Iterator[Row]:

@@ -1,22 +1,42 @@
 """Sheet `Proposal`: the answer on one page, its figures and checks alive, with charts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from sizing.plan.cost import ENERGY, cost_lines, is_priced
+from sizing.plan.inventory import to_buy
 from sizing.report.answer import MEMORY_ONLY, headline, standing
 from sizing.report.cautions import precision_sentences, rejections_in_brief
-from sizing.report.cells import Cell, Formula, Input, Reference, Value, at, check, formula
+from sizing.report.cells import (
+    NOT_SETTLED,
+    OK,
+    Cell,
+    Formula,
+    Input,
+    Link,
+    Reference,
+    Value,
+    added,
+    at,
+    check,
+    formula,
+    span,
+)
 from sizing.report.cost import cost_sentences, inventory_sentences
 from sizing.report.holdings import gpus_decomposed, holdings
 from sizing.report.native_charts import Chart, Series
 from sizing.report.page import Column, Page, Row
 from sizing.report.pod_use import idle_sentences, pod_sentences
 from sizing.report.reported import Reported
+from sizing.report.sheets.power import here, share_of, state_of_pod, states, used_of
 from sizing.report.styles import Style
 from sizing.report.text import NOT_GIVEN, UNKNOWN
 from sizing.report.to_know import to_know_sentences
+from sizing.report.unsettled import not_settled
 from sizing.units.amounts import GIB
 
+ALL_PRICED = "Sum of all that has a price: Pods, systems, parts, energy"
+COUNTED_COST = "Cost as the objective counts it, without parts"
 FIGURES, VERDICT = "figures now", "verdict"
 FIGURE_COLUMNS = (
     Column("What", most=36),
@@ -28,7 +48,7 @@ FIGURE_COLUMNS = (
 CHECK_COLUMNS = (
     Column("Check", most=36),
     Column("Now", key="now", most=30),
-    Column("Meaning", style=Style.RUN_ON),
+    Column("Where", style=Style.RUN_ON),
 )
 DEPLOYMENTS = (
     Column("Model", most=36),
@@ -60,8 +80,10 @@ LIMITS = (
     Column("Check", key="check"),
     Column("Binds, as planned", most=60),
 )
+SHEET_COLUMNS = (Column("Sheet", most=36), Column("Holds", style=Style.RUN_ON))
 COLOURS = (Column("Colour of a cell", most=36), Column("Example", most=30), Column("Meaning", style=Style.RUN_ON))
 CHECKS = (
+    ("Every assumption is a number", "assumptions", "Assumptions: a blank cell or other text counts as nothing"),
     ("Every class is held", "classes", "Classes: held against what is asked for"),
     ("Every pool holds its sequences", "pools", "Token budget: bytes of each way of filling a pool"),
     ("Pools are there", "deployments", "Token budget: pools against replicas"),
@@ -74,7 +96,10 @@ CHECKS = (
     ("Pods hold what stands in them", "runs", "Power and cooling: slots, power and heat of a Pod"),
     ("Limits are kept", "limits", "Power and cooling: used against allowed"),
     ("Ports reconcile", "networks", "Balance of plant: cable ends, ports in use, ports bought"),
-    ("Parts are in the bill", "plant", "Balance of plant: every part that is counted"),
+    ("Parts are enough for these systems", "plant", "Balance of plant: built against needed"),
+    ("Parts are in the bill", "counted", "Balance of plant: every part that is counted, against the bill"),
+    ("Pods to buy are in the bill", "sites", "Power and cooling: Pods of each site, against the bill"),
+    ("Systems to buy are in the bill", "here", "Power and cooling: systems of each site, against the bill"),
 )
 IDLE, RESERVE, WEIGHTS, COMMITTED, SPARE, REST = "#94A3B8", "#CBD5E1", "#7C3AED", "#0B5CAD", "#38BDF8", "#E2E8F0"
 SYSTEMS_COLOR, BALANCE_COLOR, LEFT_COLOR = "#0B5CAD", "#F59E0B", "#E2E8F0"
@@ -82,8 +107,19 @@ CHANGED = (
     'IF(ISNUMBER({now})*ISNUMBER({planned}),IF(ABS(N({now})-N({planned}))<=ABS(N({planned}))/10^9,"","changed"),'
     'IF({now}={planned},"","changed"))'
 )
-ALL_OK = (
-    'IF(COUNTIF({each},"ok")=ROWS({each}),"ok",ROWS({each})-COUNTIF({each},"ok")&" of "&ROWS({each})&" do not hold")'
+_SETTLED, _OPEN = f'COUNTIF({{each}},"{OK}")', f'COUNTIF({{each}},"{NOT_SETTLED}")'
+_SUMMED_UP = f'IF({_SETTLED}=ROWS({{each}}),"{OK}",IF({_SETTLED}+{_OPEN}=ROWS({{each}}),"{NOT_SETTLED}",<FALSE>))'
+ALL_OK = _SUMMED_UP.replace("<FALSE>", f'ROWS({{each}})-{_SETTLED}-{_OPEN}&" of "&ROWS({{each}})&" do not hold"')
+HOLDS = _SUMMED_UP.replace("<FALSE>", '"does not hold"')
+SHEETS = (
+    ("Bill of units", "bill", "quantity", "what is to order, each part with its rule, its price and its source"),
+    ("Token budget", "budget", "line", "where the HBM goes, to the byte"),
+    ("Classes", "classes", "check", "what is asked for and held, and what one sequence takes"),
+    ("Power and cooling", "limits", "limit", "limits, systems, sites and Pods"),
+    ("Balance of plant", "plant", "part", "how parts are counted"),
+    ("Cost", "cost", "quantity", "prices and energy, as the objective counts them"),
+    ("Assumptions", "assumptions", "value", "every figure to change"),
+    ("Sources", "figures", "source", "where the figures come from"),
 )
 BUDGET_SERIES = (
     ("committed", COMMITTED),
@@ -98,7 +134,9 @@ BUDGET_SERIES = (
 def write(page: Page, reported: Reported) -> None:
     """Title, headline, figures, charts, checks, deployments, classes, limits, and what a reader must know."""
     plan = reported.plan
-    page.title(plan.request.name, MEMORY_ONLY, f"As planned: {headline(plan)}", standing(plan))
+    unsettled = not_settled(plan)
+    leads = (MEMORY_ONLY, f"As planned: {headline(plan)}", standing(plan), f"As planned, {unsettled}")
+    page.title(plan.request.name, *(leads if unsettled else leads[:-1]))
     page.table(FIGURE_COLUMNS, _figures(reported), name=FIGURES)
     page.charts(*_charts(reported))
     page.section("Whether the plan holds with the assumptions as they are now")
@@ -114,6 +152,8 @@ def write(page: Page, reported: Reported) -> None:
     page.notes("Fewer bits", precision_sentences(plan))
     page.notes("To know", to_know_sentences(plan, reported.bill))
     page.notes("Not considered (in full on the sheet of that name)", rejections_in_brief(plan.rejected))
+    page.section("Sheets")
+    page.table(SHEET_COLUMNS, _sheets(reported))
     page.section("Colours")
     page.table(COLOURS, _colours())
 
@@ -129,7 +169,8 @@ def _figures(reported: Reported) -> Iterator[Row]:
             unit,
             formula(CHANGED, ""),
         )
-        yield Row(values, key=what)
+        styles = dict.fromkeys(("now", "planned"), Style.TWO_DECIMALS) if unit == "USD" else {}
+        yield Row(values, key=what, styles=styles)
 
 
 def _now(reported: Reported) -> Iterator[tuple[str, Cell, str]]:
@@ -146,6 +187,7 @@ def _now(reported: Reported) -> Iterator[tuple[str, Cell, str]]:
     yield "Pods", summed("runs", "count", totals.pods, pods), "Pods"
     for name, count in plan.systems:
         yield f"Systems: {name}", formula("{cell}", count, cell=at("kinds", "systems", name)), "systems"
+    yield from _to_buy(reported)
     yield "Domains", all_of("kinds", "domains", totals.domains), "domains"
     yield "GPUs", all_of("kinds", "gpus", totals.gpus), "GPUs"
     yield "GPUs in no replica", all_of("kinds", "idle", totals.idle_gpus), "GPUs"
@@ -159,8 +201,40 @@ def _now(reported: Reported) -> Iterator[tuple[str, Cell, str]]:
     yield "Stranded slots", summed("all pods", "stranded", totals.stranded_slots, pods), "GPU slots"
     yield "Free slots", summed("all pods", "free", totals.free_slots, pods), "GPU slots"
     if totals.cost_usd is not None:
-        yield "Cost, all prices at their low end", all_of("cost", "low", totals.cost_low_usd), "USD"
-        yield "Cost", all_of("cost", "high", totals.cost_usd), "USD"
+        yield f"{COUNTED_COST}, all prices at their low end", all_of("cost", "low", totals.cost_low_usd), "USD"
+        yield COUNTED_COST, all_of("cost", "high", totals.cost_usd), "USD"
+    yield ALL_PRICED, _priced(reported), "USD"
+    unpriced = sum(line.total_usd is None for line in reported.bill)
+    usd = Reference("bill", "all_usd")
+    yield (
+        "Not in that sum: lines of the bill without a price",
+        formula(f'COUNTIF({{usd}},"{UNKNOWN}")', unpriced, usd=usd),
+        "lines",
+    )
+
+
+def _to_buy(reported: Reported) -> Iterator[tuple[str, Cell, str]]:
+    """What is bought, where something is installed already."""
+    plan = reported.plan
+    if not inventory_sentences(plan):
+        return
+    pods, systems = to_buy(plan)
+    yield "Pods to buy", formula("SUM({each})", pods, each=Reference("sites", "to_buy")), "Pods"
+    for name, _ in plan.systems:
+        cells = [at("here", "to_buy", key) for key in here(reported) if key[1] == name]
+        yield f"Systems to buy: {name}", added(cells, systems.get(name, 0)), "systems"
+
+
+def _priced(reported: Reported) -> Cell:
+    """The bill, prices at their high end, and energy over the horizon; unknown where nothing has a price."""
+    plan = reported.plan
+    energy = [(place, line) for place, line in enumerate(cost_lines(plan.request, plan.pods)) if line.group == ENERGY]
+    cells = {f"energy_{place}": at("cost", "high", place) for place, _ in energy}
+    total = sum((line.total_usd or 0 for line in reported.bill), Fraction(0))
+    total += sum((line.total.high for _, line in energy if line.total is not None), Fraction(0))
+    text = f"SUM({','.join(['{bill}', *(f'{{{name}}}' for name in cells)])})"
+    value: Value = total if total else UNKNOWN
+    return formula(f'IF({text}>0,{text},"{UNKNOWN}")', value, bill=Reference("bill", "all_usd"), **cells)
 
 
 def _charts(reported: Reported) -> Iterator[Chart]:
@@ -195,20 +269,31 @@ def _charts(reported: Reported) -> Iterator[Chart]:
 
 def _checks(reported: Reported) -> Iterator[Row]:
     there = [row for row in CHECKS if _has_rows(reported, row[1])]
+    as_planned = {"limits": [*states(reported).values()], "runs": [state_of_pod(use) for use in reported.runs]}
+    told = {table: _summed_up(as_planned.get(table, []), counts=True) for _, table, _ in there}
     for what, table, meaning in there:
-        yield Row((what, check(ALL_OK, "ok", each=Reference(table, "check")), meaning), key=what)
-    cells = {f"cell_{place}": at("checks", "now", row[0]) for place, row in enumerate(there)}
-    each = ",".join(f'{{{name}}}="ok"' for name in cells)
-    verdict = check(f'IF(AND({each}),"ok","does not hold")', "ok", **cells)
+        state = check(ALL_OK, told[table], each=Reference(table, "check"))
+        yield Row((what, state, Link(meaning, Reference(table, "check"))), key=what)
+    verdict = check(HOLDS, _summed_up([*told.values()]), each=span("checks", "now", [row[0] for row in there]))
     yield Row(("The plan holds", verdict, "all of these"), is_sum=True, key=VERDICT)
+
+
+def _summed_up(states: Sequence[str], counts: bool = False) -> str:
+    """What checks say together: `ALL_OK` with `counts`, else `HOLDS`."""
+    wrong = [state for state in states if state not in (OK, NOT_SETTLED)]
+    if wrong:
+        return f"{len(wrong)} of {len(states)} do not hold" if counts else "does not hold"
+    return NOT_SETTLED if NOT_SETTLED in states else OK
 
 
 def _has_rows(reported: Reported, table: str) -> bool:
     match table:
-        case "networks" | "plant":
+        case "networks" | "plant" | "counted":
             return any(use.pod.bill_rules is not None and use.filled.fill.systems for use in reported.runs)
         case "runs" | "standing":
             return any(use.filled.fill.systems for use in reported.runs)
+        case "here":
+            return bool(here(reported))
         case "limits":
             return bool(reported.plan.limits)
         case _:
@@ -253,19 +338,19 @@ def _classes(reported: Reported) -> Iterator[Row]:
 
 
 def _limits(reported: Reported) -> Iterator[Row]:
+    told = states(reported)
     for limit in reported.plan.limits:
         key = (limit.name, limit.site)
         allowed: Value = NOT_GIVEN if limit.limit is None else limit.limit
-        share = limit.used / limit.limit if limit.limit else ""
         yield Row(
             (
                 limit.name,
                 limit.site or "all sites",
                 limit.unit,
-                formula("{cell}", limit.used, cell=at("limits", "used", key)),
+                formula("{cell}", used_of(reported, limit), cell=at("limits", "used", key)),
                 formula("{cell}", allowed, cell=at("limits", "allowed", key)),
-                formula("{cell}", share, cell=at("limits", "share", key)),
-                check("{cell}", "ok", cell=at("limits", "check", key)),
+                formula("{cell}", share_of(reported, limit), cell=at("limits", "share", key)),
+                check("{cell}", told[key], cell=at("limits", "check", key)),
                 "yes: one more would exceed it" if limit.binding else "no",
             ),
             highlighted=limit.binding,
@@ -277,7 +362,15 @@ def _colours() -> Iterator[Row]:
     yield Row(("Blue on green", Input("decided", decision=True), "what the search decided; does not follow by itself"))
     yield Row(("Black", Formula('"computed"', "computed"), "a formula over the others"))
     yield Row(("Grey", "fixed", "as it was found, or a term that is not meant to change"))
+    yield Row(("Amber", check(f'"{NOT_SETTLED}"', NOT_SETTLED), "a check that hangs on a figure nobody has yet"))
     yield Row(("Red", check('"wrong"', "wrong"), "a check that does not hold"))
+
+
+def _sheets(reported: Reported) -> Iterator[Row]:
+    due = {"plant": _has_rows(reported, "plant"), "cost": is_priced(reported.plan.request)}
+    for name, table, column, holds in SHEETS:
+        if due.get(table, True):
+            yield Row((Link(name, Reference(table, column)), holds))
 
 
 def _known(value: Fraction | None) -> Value:

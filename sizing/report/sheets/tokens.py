@@ -14,6 +14,8 @@ from sizing.report.styles import Style
 from sizing.units.amounts import GB, GIB
 
 BUDGET, MODELS, DEPLOYMENTS, POOLS, HELD = "budget", "models", "deployments", "pools", "held"
+HBM = "HBM of all GPUs"
+"""What is installed already is in it, and was not bought."""
 POOL_BUDGETS, IN_ALL = "pool budgets", "deployments in all"
 
 BUDGET_COLUMNS = (
@@ -91,7 +93,7 @@ def write(page: Page, reported: Reported) -> None:
     """The budget, then its parts."""
     page.title(
         "Token budget",
-        "HBM bought = idle GPUs + reserve + weights + committed + spare + remainder, to the byte",
+        f"{HBM} = idle GPUs + reserve + weights + committed + spare + remainder, to the byte",
         "GB = 10^9 bytes, GiB = 2^30 bytes",
     )
     page.table(BUDGET_COLUMNS, _budget(reported), name=BUDGET)
@@ -164,7 +166,7 @@ def _budget(reported: Reported) -> Iterator[Row]:
             counted = formula(of_tokens, memory.tokens, **cells)
         yield Row(
             (
-                memory.name,
+                HBM if memory.name == "HBM bought" else memory.name,
                 formula(text, size, **references),
                 formula("{bytes}/2^30", size / GIB),
                 formula("{bytes}/10^9", size / GB),
