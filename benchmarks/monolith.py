@@ -44,7 +44,7 @@ SEED = 1
 MODELS = ("llama-3.1-70b", "llama-3.1-8b")
 SYSTEMS = ("hgx-h200-8-liquid", "hgx-b300-8-liquid")
 CLASSES = (4, 8, 40)
-SEQUENCES = tuple(50 * 2**step for step in range(10))
+SEQUENCES = tuple(50 * 2**step for step in range(12))
 """Live sequences in all."""
 
 Pool = tuple[str, int]

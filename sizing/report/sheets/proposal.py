@@ -241,9 +241,10 @@ def _charts(reported: Reported) -> Iterator[Chart]:
     line = {name: at("budget", "gb", name) for name, _ in BUDGET_SERIES}
     yield Chart(
         "HBM budget",
-        "GB",
+        "TB",
         at("budget", "line", "HBM bought"),
         [Series(name, line[name], color) for name, color in BUDGET_SERIES],
+        number_format="#,##0.0,",  # the cells are in GB; a trailing comma shows thousands of them
     )
     if reported.runs:
         yield Chart(
