@@ -170,6 +170,7 @@ def _bill(plan: Plan) -> Iterator[Row]:
             *(line.number or 0, line.group, line.manufacturer, line.part, line.description, line.quantity, line.unit),
             *(line.unit_kw, line.total_kw, line.unit_usd, line.total_usd),
             *(line.rule, line.source, line.confidence, line.remark, line.contained, needed),
+            *(line.installed, line.spares, line.ordered),
         )
 
 
@@ -284,7 +285,7 @@ TABLES: Mapping[str, Table] = {
         | _of(REAL, "unit_kw", "total_kw", "unit_usd", "total_usd")
         | _of(TEXT, "rule", "source", "confidence", "remark")
         | _of(FLAG, "contained")
-        | _of(WHOLE, "needed"),
+        | _of(WHOLE, "needed", "installed", "spares", "ordered"),
         _bill,
     ),
     "alternatives": Table(

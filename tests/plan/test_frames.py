@@ -135,6 +135,7 @@ def test_systems_and_the_bill_add_up_to_the_totals() -> None:
     assert by_group["total_kw"].sum()["Systems"] == pytest.approx(totals["nameplate_kw"])
     assert by_group["quantity"].sum()["GPUs"] == totals["gpus"]
     assert bill.loc[bill["group"] == "Systems", "unit_usd"].isna().all()
+    assert (bill["ordered"] == bill["quantity"] - bill["installed"] + bill["spares"]).all()
 
 
 def test_placement_tells_every_gpu() -> None:
