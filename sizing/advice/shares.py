@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from sizing.program.deployments import Candidate
 from sizing.program.exact import NotFound
-from sizing.program.merging import USUAL, search_merged
+from sizing.program.merging import search_merged
 from sizing.program.objective import TIE_BREAKS, Stage
-from sizing.program.search import Found, search
+from sizing.program.search import Found
 from sizing.program.solver import Effort
 from sizing.request.request import Request
 
@@ -46,12 +46,9 @@ def best_plan(
     tie_breaks: Sequence[Stage] = TIE_BREAKS,
     stages: Sequence[Stage] = (),
 ) -> Found | NotFound:
-    """The best plan among candidates; not looked for where no time is left.
-
-    Where classes are few, by other `stages` and `tie_breaks` if they are given: less is asked then.
+    """The best plan among candidates, by other `stages` and `tie_breaks` if they are given; not looked for where no
+    time is left.
     """
     if effort.seconds_left <= 0:
         return NotFound(proven=False, stopped=True)
-    if len(request.classes) > USUAL.most_alike:
-        return search_merged(request, candidates, effort)
-    return search(request, candidates, effort, stages=stages, tie_breaks=tie_breaks)
+    return search_merged(request, candidates, effort, stages=stages, tie_breaks=tie_breaks)
