@@ -6,6 +6,7 @@ import click
 
 from sizing.api import capacity as largest_multiple
 from sizing.api import load_workload
+from sizing.cli.options import json_path
 from sizing.cli.searching import catalog_option, effort_options, interrupting, no_plan_code, refuse_same_file
 
 MOST_PODS = 10**6
@@ -50,7 +51,7 @@ def capacity(
     from sizing.report.files import check_document_place, write_document
 
     request = load_workload(workload, catalog=catalogs)
-    document_file = Path(json_file) if json_file not in (None, "-") else None
+    document_file = json_path(json_file)
     if document_file is not None:
         check_document_place(document_file, force)
     refuse_same_file({"workload": workload, "--json": document_file})

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from sizing.cli.options import json_path
+
 
 @click.command()
 @click.argument("a", metavar="A")
@@ -21,9 +23,8 @@ def diff(a: str, b: str, json_file: str | None, force: bool) -> None:
 
     Exit codes: 0 compared, also where they differ; 2 bad input.
     """
-    import json
-
     from sizing.plan.difference import difference, difference_document
+    from sizing.plan.document import to_json
     from sizing.report.bill_reading import STANDARD_INPUT, read_side
     from sizing.report.difference import difference_report
     from sizing.report.files import check_document_place, write_document
@@ -31,7 +32,7 @@ def diff(a: str, b: str, json_file: str | None, force: bool) -> None:
 
     if a == b == STANDARD_INPUT:
         raise BadInput(Problem("both are standard input", seen="- -", accepted="a file for one of them"))
-    target = Path(json_file) if json_file not in (None, "-") else None
+    target = json_path(json_file)
     if target is not None:
         if target.resolve() in {Path(side).resolve() for side in (a, b)}:
             raise BadInput(Problem("--json is a file that is compared", seen=str(target), accepted="another file"))
@@ -46,7 +47,7 @@ def diff(a: str, b: str, json_file: str | None, force: bool) -> None:
     if problems:
         raise BadInput(*dict.fromkeys(problems))
     found = difference(*sides)
-    document = json.dumps(difference_document(found), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    document = to_json(difference_document(found))
     if target is not None:
         write_document(target, document, force)
     click.echo(document if json_file == "-" else difference_report(found), nl=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
 from sizing.units.errors import BadInput, Problem, shown
@@ -9,6 +10,11 @@ from sizing.units.names import nearest
 from sizing.units.quantities import NotAccepted
 
 Found = TypeVar("Found")
+
+
+def json_path(json_file: str | None) -> Path | None:
+    """The file that `--json FILE|-` names; None for standard output, and where it is not asked for."""
+    return None if json_file in (None, "-") else Path(json_file)
 
 
 class OptionReader:

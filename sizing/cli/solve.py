@@ -6,6 +6,7 @@ import click
 
 from sizing.api import load_workload
 from sizing.api import solve as find_plan
+from sizing.cli.options import json_path
 from sizing.cli.searching import catalog_option, effort_options, interrupting, no_plan_code, refuse_same_file
 from sizing.report.formats import FORMATS, files_of, left_over, writers
 from sizing.units.errors import BadInput, Problem
@@ -84,7 +85,7 @@ def solve(
     for name, path in files.items():
         FORMATS[name].check()
         check_place(path, FORMATS[name].is_untouched, force)
-    document_file = Path(json_file) if json_file not in (None, "-") else None
+    document_file = json_path(json_file)
     if document_file is not None:
         check_document_place(document_file, force)
     refuse_same_file(
