@@ -197,7 +197,7 @@ def by_monolith(request: Request, seconds: float = SECONDS) -> Outcome:
 def by_sizing(request: Request) -> Outcome:
     """The same by the search of `sizing`, its deployments enumerated anew."""
     started = monotonic()
-    found = search_merged(request, enumerate_options(request).candidates, Effort())
+    found = search_merged(request, enumerate_options(request).candidates, Effort(), tie_breaks=())
     seconds = monotonic() - started
     if not isinstance(found, Found) or any(stage.value != stage.bound for stage in found.stages):
         return Outcome(None, seconds)

@@ -5,8 +5,9 @@ The second is the relaxation whose value is a lower bound: Pods and systems are 
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import pyomo.environ as pyo
@@ -16,6 +17,9 @@ from sizing.plan.choice import Sequences
 from sizing.program.expressions import Expression, Model, linear
 from sizing.program.patterns import Columns
 from sizing.program.sets import Sets
+from sizing.program.spreading import Running
+
+NONE = Fraction(0)
 
 
 class Contents(ABC):
@@ -74,6 +78,49 @@ class PatternContents(Contents):
         return linear((1, model.pools[self.index[deployment, pattern]]) for pattern in self.columns.of(deployment))
 
 
+class RunningContents(PatternContents):
+    """`runs[n]`: whether one of the ways to run a model is the one chosen; just one of each model is.
+
+    Each brings its replicas, pools and sequences with it, so that models meet in what they share and nowhere else.
+    """
+
+    def __init__(self, runnings: Sequence[Running]) -> None:
+        columns: dict[str, list[Sequences]] = defaultdict(list)
+        for running in runnings:
+            for deployment, pattern in running.pools:
+                columns[deployment].append(pattern)
+        super().__init__(Columns(columns, complete=False))
+        self.runnings = runnings
+
+    def declare(self, model: Model, sets: Sets) -> None:
+        super().declare(model, sets)
+        model.runs = pyo.Var(range(len(self.runnings)), domain=pyo.NonNegativeIntegers)
+        of_models: dict[str, list[int]] = defaultdict(list)
+        for number, running in enumerate(self.runnings):
+            of_models[running.model].append(number)
+
+        def models_run_once(model: Model, name: str) -> Expression:
+            return linear((1, model.runs[number]) for number in of_models[name]) == 1
+
+        model.models_run_once = pyo.Constraint(list(of_models), rule=models_run_once)
+        model.replicas_are_run = self._as_run(
+            model, [(c.deployment.id, model.replicas[c.deployment.id]) for c in sets.candidates], "replicas"
+        )
+        model.pools_are_run = self._as_run(model, self.pool_variables(model).items(), "pools")
+        model.served_are_run = self._as_run(
+            model, [(pair, model.served[number]) for number, pair in enumerate(sets.served_pairs())], "served"
+        )
+
+    def _as_run(self, model: Model, variables: Iterable[tuple[Any, Expression]], counts: str) -> pyo.Constraint:
+        """`variable = sum over the ways to run of its count there x runs[n]`, one row a variable."""
+        run: dict[Any, list[tuple[int, Expression]]] = defaultdict(list)
+        for number, running in enumerate(self.runnings):
+            for key, count in getattr(running, counts).items():
+                run[key].append((count, model.runs[number]))
+        rows = [linear([*run[key], (-1, variable)]) == 0 for key, variable in variables]
+        return pyo.Constraint(range(len(rows)), rule=lambda _model, number: rows[number])
+
+
 @dataclass(frozen=True, slots=True)
 class Worth:
     """At `values[w,p]` of a sequence no pool of deployment c can hold more than `most[c]`, however it is filled."""
@@ -89,10 +136,13 @@ class FractionalContents(Contents):
     its floor: without it the bound would be that of a pool that splits sequences. With `whole_replicas` the weights
     of a replica are whole too: a stronger bound, and a harder program. `worth` is one more thing that is known of all
     patterns; with the duals of a converged linear program the relaxation is nowhere weaker than that program.
+
+    With a `margin` every sequence takes that share more than its bytes: no bound then, but room to pack whole ones.
     """
 
-    def __init__(self, whole_replicas: bool = False, worth: Worth | None = None) -> None:
+    def __init__(self, whole_replicas: bool = False, worth: Worth | None = None, margin: Fraction = NONE) -> None:
         self.worth = worth or Worth({}, {})
+        self.margin = margin
         self.counts = pyo.NonNegativeIntegers if whole_replicas else pyo.NonNegativeReals
 
     def declare(self, model: Model, sets: Sets) -> None:
@@ -108,7 +158,8 @@ class FractionalContents(Contents):
 
         def contents_fit_bytes(model: Model, deployment: str) -> Expression:
             candidate = candidates[deployment]
-            shares = ((candidate.share(name), model.sequences[deployment, name]) for name in candidate.sizes)
+            taken = {name: candidate.share(name) * (1 + self.margin) for name in candidate.sizes}
+            shares = ((share, model.sequences[deployment, name]) for name, share in taken.items())
             return linear(shares) <= model.used_pools[deployment]
 
         def contents_fit_whole(model: Model, deployment: str, name: str) -> Expression:

@@ -8,28 +8,38 @@ could use are added, and the integer program decides the stage.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from math import inf, isfinite
+from math import ceil, inf, isfinite
 
 from sizing.plan.choice import Sequences
 from sizing.program.constraints import STATEMENTS
-from sizing.program.contents import Contents, FractionalContents, PatternContents
-from sizing.program.formulation import Formulation, declare
+from sizing.program.contents import Contents, FractionalContents, PatternContents, RunningContents
+from sizing.program.formulation import Formulation, declare, whole
 from sizing.program.linear_program import Duals, LinearRelaxation
-from sizing.program.models_apart import ModelsApart
-from sizing.program.objective import Stage
+from sizing.program.models_apart import ModelsApart, as_run
+from sizing.program.objective import Stage, share_of
 from sizing.program.patterns import Columns, all_columns, starting_columns
 from sizing.program.pricing import KnapsackGroup, closing_patterns, knapsack_groups, most_worth, price
 from sizing.program.promise import Promise
 from sizing.program.sets import Sets
 from sizing.program.solver import SHARE_OF_A_SOLVE, Effort, Minimised, Minimiser, rounded_up, stage_value
-from sizing.program.spreading import Running
+from sizing.program.spreading import Running, runnings_of
 
 MOST_CLOSING = 4_000
 """Patterns up to which a stage's column set is closed."""
 
+MOST_NEAR = 1_000
+"""Patterns added where those that would close it are too many."""
+
+MOST_HALVED = 10
+"""Times that the margin is halved until what lies within it is few."""
+
+MOST_NODES_OF_A_RELAXATION = 1_000
+"""Nodes spent on the relaxation with whole replicas."""
+
 MOST_NODES = 300
-"""Nodes spent on a stronger relaxation, and on the columns of a large program."""
+"""Nodes spent on a choice of ways to run, and on the columns of a large program."""
 
 MOST_NODES_OF_A_PLAN = 2_000
 """The same on columns that are not closed, where a better plan may still come of it."""
@@ -37,11 +47,20 @@ MOST_NODES_OF_A_PLAN = 2_000
 MOST_ROUNDS = 200
 """Rounds of column generation in one stage; it converges in fewer, or hardly moves any more."""
 
+MOST_ROUNDS_APART = 20
+"""Rounds in which each model by itself is asked how it would run at other prices."""
+
+ROUNDS_WITHOUT_GAIN = 2
+"""Of these, how many may go by without a better plan or bound: prices swing, most where kinds of system are many."""
+
 MOST_RELAXED = 10_000
 """(deployment, class) pairs up to which the fractional relaxation is worth its time."""
 
 MOST_RELAXED_WHOLE = 1_500
 """The same for the relaxation with whole replicas, a much harder program."""
+
+MARGINS = (Fraction(0), Fraction(1, 200), Fraction(1, 50))
+"""Shares by which sequences are taken larger, so that replicas leave room to pack whole ones."""
 
 TOLERANCE = 1e-6
 
@@ -101,6 +120,7 @@ class ExactSearch:
         self._held: list[tuple[Stage, int]] = []
         self._bounds: dict[str, int] = {}
         self._worthwhile: dict[tuple[str, Sequences], None] = {}
+        self._relaxed_by_margin: dict[Fraction, Minimiser] = {}
 
     @property
     def is_large(self) -> bool:
@@ -117,13 +137,13 @@ class ExactSearch:
         if self._is_met(stage, stage.floor):
             return stage.floor
         if stage.name not in self._bounds:
-            promised = max(stage.floor, self._promised(stage))
-            if self.is_large or promised > cutoff or self._is_out_of_time():
+            promised = max(stage.floor, self._promised(stage), self._implied(stage))
+            if self.is_large or promised > cutoff or self._is_met(stage, promised) or self._is_out_of_time():
                 return promised
             relaxed = self._minimise(self._relaxed, stage)
             if relaxed.infeasible and self.plan is None:
                 return NotFound(proven=True, stopped=False)
-            self._bounds[stage.name] = max(stage.floor, relaxed.bound)
+            self._bounds[stage.name] = max(promised, relaxed.bound)
         return self._bounds[stage.name]
 
     def minimise(self, stage: Stage, cutoff: float = inf, roughly: bool = False) -> int | NotFound:
@@ -139,23 +159,28 @@ class ExactSearch:
 
     def _minimise_to(self, stage: Stage, cutoff: float, roughly: bool) -> int | NotFound:
         bound = self.quick_bound(stage)
-        if isinstance(bound, NotFound) or self._is_met(stage, bound) or bound > cutoff:
+        if isinstance(bound, NotFound) or self._is_met(stage, bound) or bound > cutoff or self._is_done_with(stage):
             return bound
         if self._is_out_of_time():
             return NotFound(proven=False, stopped=True) if self.plan is None else bound
-        if self._columns.complete:
-            return self._decide(stage, bound)
         if self._loads <= MOST_RELAXED_WHOLE:
-            bound = max(bound, self._minimise(self._relaxed_whole, stage, MOST_NODES).bound)
+            bound = max(bound, self._relax_to_whole(stage))
         if self._is_met(stage, bound) or bound > cutoff:
             return bound
+        if self._columns.complete:
+            return self._decide(stage, bound)
+        return self._search_patterns(stage, bound, cutoff, roughly)
+
+    def _search_patterns(self, stage: Stage, bound: int, cutoff: float, roughly: bool) -> int | NotFound:
+        """Where patterns are too many to list: the columns of the linear program, and what closes them."""
         if self.plan is None:
             nothing = self._serve_all()
             if nothing is not None:
                 return nothing
         converged = self._generate(stage)
         if converged is not None and self._loads > MOST_RELAXED_WHOLE:
-            bound = max(bound, self._solve_models_apart(stage, converged))
+            rounds = 1 if roughly else MOST_ROUNDS_APART
+            bound = max(bound, self._solve_models_apart(stage, converged, rounds))
             if self._is_met(stage, bound) or bound > cutoff or (roughly and self.plan is not None):
                 return bound
         self._improve(stage, MOST_NODES if self.is_large else MOST_NODES_OF_A_PLAN)
@@ -179,9 +204,9 @@ class ExactSearch:
         if self.plan is not None and self.value(stage) > value:
             self.plan = None
             vars(self).pop("_exact", None)
-        for name in ("_relaxed", "_relaxed_whole", "_exact"):
-            if name in vars(self):
-                getattr(self, name).hold(stage, value)
+        built = [getattr(self, name) for name in ("_relaxed", "_exact") if name in vars(self)]
+        for minimiser in (*built, *self._relaxed_by_margin.values()):
+            minimiser.hold(stage, value)
 
     @cached_property
     def _columns(self) -> Columns:
@@ -199,9 +224,10 @@ class ExactSearch:
     def _relaxed(self) -> Minimiser:
         return self._relaxation(FractionalContents())
 
-    @cached_property
-    def _relaxed_whole(self) -> Minimiser:
-        return self._relaxation(FractionalContents(whole_replicas=True))
+    def _relaxed_whole(self, margin: Fraction) -> Minimiser:
+        if margin not in self._relaxed_by_margin:
+            self._relaxed_by_margin[margin] = self._relaxation(FractionalContents(whole_replicas=True, margin=margin))
+        return self._relaxed_by_margin[margin]
 
     @cached_property
     def _exact(self) -> Minimiser:
@@ -219,6 +245,9 @@ class ExactSearch:
         for stage, value in self._held:
             minimiser.hold(stage, value)
         return minimiser
+
+    def _linear_relaxation(self, contents: Contents, stage: Stage | None) -> LinearRelaxation:
+        return LinearRelaxation(self._minimiser(contents).formulation, stage, self.effort.seconds_left)
 
     def _is_met(self, stage: Stage, bound: int) -> bool:
         return self.plan is not None and self.value(stage) <= bound
@@ -238,6 +267,21 @@ class ExactSearch:
         pods = Promise(self.sets).pods(self.sets.systems)
         return rounded_up(pods) - sum(site.installed_pods for site in request.sites) if isfinite(pods) else 0
 
+    def _implied(self, stage: Stage) -> int:
+        """A bound by arithmetic, from what is known of stages before: of one kind of system, power tells the GPUs."""
+        known = ((held, self._bounds[held.name]) for held, _ in self._held if held.name in self._bounds)
+        return max((ceil(share_of(stage, held, self._bought) * bound) for held, bound in known), default=0)
+
+    def _is_done_with(self, stage: Stage) -> bool:
+        """Whether a stage held counts the same in other units: what could be done about it has been done."""
+        shares = ((share_of(stage, held, self._bought), share_of(held, stage, self._bought)) for held, _ in self._held)
+        return self.plan is not None and any(share * back == 1 for share, back in shares)
+
+    @cached_property
+    def _bought(self) -> Formulation:
+        """What is bought and nothing that runs on it."""
+        return declare(replace(self.sets, candidates=()), PatternContents(Columns({}, complete=False)))
+
     def _decide(self, stage: Stage, bound: int) -> int | NotFound:
         """The integer program over a column set that lacks nothing: its value is the stage's, its bound valid."""
         exact = self._improve(stage)
@@ -254,39 +298,86 @@ class ExactSearch:
         vars(self).pop("_exact", None)
         return self._decide(stage, bound)
 
-    def _solve_models_apart(self, stage: Stage, converged: Converged) -> int:
-        """A bound from each model by itself, and a plan of what they run, where that is better than the one known."""
+    def _solve_models_apart(self, stage: Stage, converged: Converged, most_rounds: int) -> int:
+        """A bound from each model by itself, and a plan of how they run, where that is better than the one known.
+
+        The first prices are the duals of the linear program over patterns; the next ones, those of the choice among
+        all ways to run that were found so far (Dantzig and Wolfe 1960). It ends where these bring nothing new.
+        """
         if self.sets.slack.demand_parts:  # all classes are left short together
             return stage.floor
-        duals = converged.duals
-        apart = self._models_apart.solve(duals, most_worth(self._groups, duals))
-        self.stopped |= self._models_apart.stopped
-        if apart.running is not None:
-            self._run(stage, apart.running)
-        return max(stage.floor, rounded_up(apart.bound, converged.step))
+        bound, duals = stage.floor, converged.duals
+        worth = most_worth(self._groups, duals)
+        runnings = self._runnings_of_plan()
+        gained = 0
+        for number in range(most_rounds):
+            apart = self._models_apart.solve(duals, worth)
+            self.stopped |= self._models_apart.stopped
+            before = bound, self._value_or_inf(stage)
+            bound = max(bound, rounded_up(apart.bound, converged.step))
+            new = [running for running in apart.runnings if running not in runnings]
+            runnings.extend(new)
+            if new and apart.is_whole:
+                self._choose(stage, runnings)
+            if (bound, self._value_or_inf(stage)) != before:
+                gained = number
+            if not new or self._is_met(stage, bound) or number - gained >= ROUNDS_WITHOUT_GAIN:
+                break
+            further = self._linear_relaxation(RunningContents(runnings), stage).solve()
+            if further is None or self._is_out_of_time():
+                break
+            duals = further
+        return bound
 
-    def _run(self, stage: Stage, running: Sequence[Running]) -> None:
-        """Build what carries these replicas; their patterns join the integer program."""
-        pools = {key: count for each in running for key, count in each.pools.items()}
-        replicas = {key: count for each in running for key, count in each.replicas.items()}
-        served = {pair: count for each in running for pair, count in each.served.items()}
-        self._take(pools)
-        columns = self._columns.restricted(pools)
-        minimiser = self._minimiser(PatternContents(columns), self.sets.restricted(replicas))
-        program = minimiser.formulation
-        fixed = [
-            *((variable, pools[key]) for key, variable in program.contents.pool_variables(program.model).items()),
-            *((variable, replicas[key]) for key, variable in program.model.replicas.items()),
-            *((program.model.served[number], served.get(pair, 0)) for number, pair in enumerate(program.pairs)),
-        ]
-        for variable, value in fixed:
-            variable.fix(value)
-        self._minimise(minimiser, stage)
-        for variable, _ in fixed:
-            variable.unfix()
-        if minimiser.has_solution and (self.plan is None or minimiser.value(stage) < self.value(stage)):
-            self.plan = program
+    def _relax_to_whole(self, stage: Stage) -> int:
+        """A bound from the relaxation with whole replicas, and a plan of its replicas where all find room in whole.
+
+        Where they do not, replicas that leave a margin are tried, as long as these would still be a better plan.
+        """
+        bound = stage.floor
+        costs = {c.deployment.id: float(c.deployment.gpus_per_replica) for c in self.sets.candidates}
+        better: Formulation | None = None
+        for margin in MARGINS:
+            program = self._relaxed_whole(margin)
+            relaxed = self._minimise(program, stage, MOST_NODES_OF_A_RELAXATION)
+            if not margin:
+                bound = max(bound, relaxed.bound)
+            found = inf if relaxed.value is None else relaxed.value
+            if self._is_met(stage, bound) or found >= self._value_or_inf(stage) or self.sets.slack.demand_parts:
+                break
+            better = program.formulation
+            self._choose(stage, [*self._runnings_of_plan(), *as_run(better, costs)])
+        if better is not None and not self._columns.complete and stage_value(stage, better) < self._value_or_inf(stage):
+            self._pack(stage, better)
+        return bound
+
+    def _pack(self, stage: Stage, relaxed: Formulation) -> None:
+        """Find patterns with which the replicas of a relaxation serve everybody at its precisions, and use them."""
+        program = self._minimiser(PatternContents(self._columns)).formulation
+        for deployment, variable in program.model.replicas.items():
+            variable.fix(whole(relaxed.model.replicas[deployment]))
+        for number, variable in program.model.served_at.items():
+            variable.fix(whole(relaxed.model.served_at[number]))
+        self._converge(LinearRelaxation(program, None, self.effort.seconds_left))
+        self._improve(stage, MOST_NODES_OF_A_PLAN)
+
+    def _choose(self, stage: Stage, runnings: Sequence[Running]) -> None:
+        """The best choice of one way to run each model; the patterns of a better plan join the integer program."""
+        used = {deployment for running in runnings for deployment in running.replicas}
+        minimiser = self._minimiser(RunningContents(runnings), self.sets.restricted(used))
+        self._minimise(minimiser, stage, MOST_NODES)
+        if minimiser.has_solution and minimiser.value(stage) < self._value_or_inf(stage):
+            self.plan = minimiser.formulation
+            self._take(self.plan.patterns_used())
             self._tell(stage, self.value(stage))
+
+    def _runnings_of_plan(self) -> list[Running]:
+        if self.plan is None:
+            return []
+        return runnings_of(self.plan.choice(), {service.name: service.model.name for service in self.sets.classes})
+
+    def _value_or_inf(self, stage: Stage) -> float:
+        return inf if self.plan is None else self.value(stage)
 
     def _improve(self, stage: Stage, most_nodes: int | None = None, gap: float = 0.0) -> Minimised:
         """The integer program over the columns that are worthwhile, from the best plan known."""
@@ -327,15 +418,16 @@ class ExactSearch:
         return NotFound(proven=True, stopped=self.stopped) if left_short else None
 
     def _generate(self, stage: Stage | None) -> Converged | None:
-        """Column generation on one stage's objective, or to serve everybody.
-
-        The patterns found join the integer program; of a large one only those that a solution uses.
-        """
+        """Column generation on one stage's objective, or to serve everybody."""
         if self.plan is not None:  # without its patterns, what is held may leave the relaxation no solution
             self._columns.add(self.plan.patterns_used())
-        program = self._minimiser(PatternContents(self._columns)).formulation
-        relaxation = LinearRelaxation(program, stage, self.effort.seconds_left)
-        step = stage.step(program) if stage else 1
+        return self._converge(self._linear_relaxation(PatternContents(self._columns), stage))
+
+    def _converge(self, relaxation: LinearRelaxation) -> Converged | None:
+        """Patterns join a linear program until none would improve it; and the integer program.
+
+        Of a large one only those that a solution uses.
+        """
         converged: Converged | None = None
         for _ in range(MOST_ROUNDS):
             duals = relaxation.solve()
@@ -347,8 +439,8 @@ class ExactSearch:
             bound = duals.objective - lost
             new = self._columns.add(priced.patterns)
             if converged is None or bound > converged.bound or not new:
-                converged = Converged(duals, priced.scales, bound, step)
-            if not new or _is_close(converged.bound, duals.objective, step):
+                converged = Converged(duals, priced.scales, bound, relaxation.step)
+            if not new or _is_close(converged.bound, duals.objective, relaxation.step):
                 break
             for deployment, pattern in new:
                 relaxation.add(deployment, pattern)
@@ -357,11 +449,25 @@ class ExactSearch:
         return converged
 
     def _close(self, stage: Stage, converged: Converged) -> bool:
-        """Add every pattern that a plan better by one step could use; False where they are too many."""
-        margin = self.value(stage) - converged.step - converged.bound
-        patterns = closing_patterns(
-            self._groups, converged.duals, converged.scales, margin, self._demands, MOST_CLOSING
-        )
+        """Add every pattern that a plan better by one step could use; False where they are too many.
+
+        Then those that come nearest to being paid for are added: the better plan uses some of them, if there is one.
+        """
+        if self._add_within(self._margin(stage, converged), converged, MOST_CLOSING):
+            return True
+        margin = self._margin(stage, converged)
+        if any(self._add_within(margin / 2**halved, converged, MOST_NEAR) for halved in range(MOST_HALVED)):
+            self._improve(stage, MOST_NODES if self.is_large else MOST_NODES_OF_A_PLAN)
+        less = self._margin(stage, converged)
+        return less < margin and self._add_within(less, converged, MOST_CLOSING)
+
+    def _margin(self, stage: Stage, converged: Converged) -> float:
+        """Reduced cost up to which a plan that is better by one step may use patterns."""
+        return self.value(stage) - converged.step - converged.bound
+
+    def _add_within(self, margin: float, converged: Converged, most: int) -> bool:
+        """Add every pattern whose reduced cost is within a margin, unless they are more than `most`."""
+        patterns = closing_patterns(self._groups, converged.duals, converged.scales, margin, self._demands, most)
         if patterns is None:
             return False
         self._take(patterns)

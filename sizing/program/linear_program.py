@@ -24,7 +24,16 @@ TOLERANCE = 1e-9
 DEMAND_ROWS = ("demand_is_served", "classes_keep_one_precision")
 """Rows whose right sides are demands: the part of the objective that the values of sequences carry."""
 
-ROWS_OF_A_MODEL = (*DEMAND_ROWS, "classes_are_served_only_at", "served_fits_pools", "pools_fit_replicas")
+ROWS_OF_RUNNINGS = ("models_run_once", "replicas_are_run", "pools_are_run", "served_are_run")
+"""Rows about the ways to run one model, where these are what is chosen from."""
+
+ROWS_OF_A_MODEL = (
+    *DEMAND_ROWS,
+    "classes_are_served_only_at",
+    "served_fits_pools",
+    "pools_fit_replicas",
+    *ROWS_OF_RUNNINGS,
+)
 """Rows about the replicas and classes of one model; all others are shared by models, or are about what is bought."""
 
 
@@ -34,7 +43,7 @@ class Duals:
 
     `values[w,p]`: worth of one more sequence held; `prices[c]`: worth of one more pool. Both are at least 0, and a
     pattern has reduced cost `prices[c] - sum of values x sequences`. `demand_worth[m]` is the part of `objective` that
-    scales with the values of the classes of model m.
+    the rows of model m carry; without ways to run it, it scales with the values of its classes.
 
     `replicas[c]` and `served[w,p]`: what one more costs in the stage and in the rows that models share.
     """
@@ -62,6 +71,7 @@ class LinearRelaxation:
         self._rows: dict[str, dict[Any, int]] = {}
         self._right_sides: list[float] = []
         self._pools: dict[tuple[str, Sequences], int] = {}
+        self.step = stage.step(formulation) if stage else 1
         self._load(formulation, stage)
 
     def _load(self, formulation: Formulation, stage: Stage | None) -> None:
@@ -143,6 +153,8 @@ class LinearRelaxation:
         for rows in (self._rows.get(name, {}) for name in DEMAND_ROWS):
             for service, row in rows.items():
                 worth[self._models[service]] += dual[row] * self._right_sides[row]
+        for model, row in self._rows.get("models_run_once", {}).items():
+            worth[model] += dual[row]
         reduced_costs: Sequence[float] = solution.col_dual
         for service, column in self._served_at:  # at most 1 each, which the objective counts too
             worth[self._models[service]] += min(0.0, reduced_costs[column])

@@ -46,29 +46,24 @@ PARTS = 1_000
 MOST_NODES = 500
 """Nodes of one integer program: a count, so that an answer is the same on every machine (decision 9)."""
 
-MOST_LOSS = Fraction(1, 200)
-"""Margin up to which a plan of groups is taken before one of patterns is searched for."""
-
-MOST_BY_PATTERNS = 100
-"""Classes up to which a search over patterns ends in reasonable time, if not in seconds."""
-
 Group = tuple[ServiceClass, ...]
 """Classes alike that are searched as one, in the name of the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """Classes alike are merged where they are more than `most_alike`.
+    """Of a request of more than `most_classes`, those alike are merged where they are more than `most_alike`.
 
     `margins` are the shares by which sequences are taken larger, one after the other.
     """
 
+    most_classes: int = 100
     most_alike: int = 12
     margins: tuple[Fraction, ...] = (Fraction(0), *(Fraction(2**step, 1000) for step in range(10)))
 
 
 USUAL = Merging()
-"""12 classes alike are about what a search over patterns decides in seconds."""
+"""100 classes are about what a search over patterns gets through in a minute at most, and often in seconds."""
 
 
 def search_merged(
@@ -83,7 +78,12 @@ def search_merged(
 ) -> Found | NotFound:
     """`search`, in groups where more classes are alike than `merging` leaves apart and all demand is to be served."""
     many = [alike for alike in classes_alike(request.classes) if len(alike) > merging.most_alike]
-    if not many or slack.demand_parts or not sets_of(request, candidates, slack).can_serve_all():
+    if (
+        len(request.classes) <= merging.most_classes
+        or not many
+        or slack.demand_parts
+        or not sets_of(request, candidates, slack).can_serve_all()
+    ):
         return search(request, candidates, effort, progress, stages, slack, tie_breaks)
     stages = stages or stages_of(request)
     relaxation = Relaxation(request, candidates, many, slack, effort)
@@ -93,8 +93,6 @@ def search_merged(
     groups = [group for alike in many for group in groups_of(alike, GROUPS)]
     merged = in_steps(sum(map(len, many)), "classes")
     for margin in merging.margins:
-        if margin > MOST_LOSS and len(request.classes) <= MOST_BY_PATTERNS:
-            break
         progress(f"{merged} in {in_steps(len(groups), 'groups')}, every sequence with {percent(margin, 1)} more bytes")
         sets = sets_of(*by_mean(request, candidates, groups, margin), slack)
         found = plan_of_bytes(sets, effort, stages, tie_breaks)
@@ -352,7 +350,7 @@ class Relaxation:
         numbered = [(group, sum(parts[service.name] * service.demand for service in group)) for group in groups]
         policy = replace(request.policy, split_precision=True)
         sets = sets_of(*_grouped(replace(request, policy=policy), candidates, numbered, bytes_of_part), slack)
-        self._minimiser = Minimiser(formulate(sets, FractionalContents()), effort)
+        self._minimiser = Minimiser(formulate(sets, FractionalContents(whole_replicas=True)), effort)
         self._most_parts = max(parts.values())
         self.stopped = False
 

@@ -11,12 +11,14 @@ a class, over no columns at all, with the worth of patterns at the duals as one 
 less than the bound of the linear program; whole replicas make it more.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import floor
 
 from sizing.program.constraints import STATEMENTS_OF_A_MODEL
 from sizing.program.contents import FractionalContents, Worth
+from sizing.program.deployments import Candidate
 from sizing.program.formulation import Formulation, declare, whole
 from sizing.program.linear_program import Duals
 from sizing.program.objective import Stage, Terms
@@ -36,10 +38,11 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The bound of all models together, and what each of them runs; None where one has no solution or no time."""
+    """The bound of all models together, and what each of them runs; not whole where one has no solution or no time."""
 
     bound: float
-    running: tuple[Running, ...] | None
+    runnings: tuple[Running, ...]
+    is_whole: bool
 
 
 class ModelsApart:
@@ -54,14 +57,14 @@ class ModelsApart:
     def solve(self, duals: Duals, worth: Worth) -> Apart:
         """Each model at the prices of the duals; `worth` are values of sequences, and the best of each pool at them."""
         bound = duals.objective - sum(duals.demand_worth.values())
-        running: list[Running] = []
+        runnings: list[Running] = []
         for number, model in enumerate(self._models):
             found = model.solve(duals, worth, self._effort.shared_by(len(self._models) - number))
             bound += found.bound
             self.stopped |= found.stopped
             if found.running is not None:
-                running.append(found.running)
-        return Apart(bound, tuple(running) if len(running) == len(self._models) else None)
+                runnings.append(found.running)
+        return Apart(bound, tuple(runnings), len(runnings) == len(self._models))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +117,33 @@ class _Model:
 
         minimiser = Minimiser(formulation, effort)
         found = minimiser.minimise(Stage("prices", "steps", terms), MOST_NODES_OF_A_MODEL, GAP_OF_A_MODEL)
-        running = self._spread(formulation, of_replicas) if minimiser.has_solution else None
+        costs = {c.deployment.id: cost for c, cost in zip(self.candidates, of_replicas, strict=True)}
+        (running,) = as_run(formulation, costs) if minimiser.has_solution else (None,)
         return _Found(max(0, found.bound), running, found.stopped)
 
-    def _spread(self, formulation: Formulation, costs: Sequence[int]) -> Running:
-        model = formulation.model
-        return spread(
-            self.candidates,
-            {c.deployment.id: whole(model.replicas[c.deployment.id]) for c in self.candidates},
-            {key: variable.value for key, variable in model.sequences.items()},
-            {pair: whole(model.served[number]) for number, pair in enumerate(formulation.pairs)},
-            {c.deployment.id: cost for c, cost in zip(self.candidates, costs, strict=True)},
+
+def as_run(formulation: Formulation, costs: Mapping[str, float]) -> list[Running]:
+    """A fractional solution with whole replicas, made into a way to run each model; `costs` of one more replica."""
+    model = formulation.model
+    members: dict[str, list[Candidate]] = defaultdict(list)
+    for candidate in formulation.sets.candidates:
+        members[candidate.deployment.model.name].append(candidate)
+    models = {service.name: service.model.name for service in formulation.sets.classes}
+    sequences = {key: variable.value for key, variable in model.sequences.items()}
+    return [
+        spread(
+            candidates,
+            {c.deployment.id: whole(model.replicas[c.deployment.id]) for c in candidates},
+            sequences,
+            {
+                pair: whole(model.served[number])
+                for number, pair in enumerate(formulation.pairs)
+                if models[pair[0]] == name
+            },
+            costs,
         )
+        for name, candidates in members.items()
+    ]
 
 
 def coarsest_step(prices: Sequence[float]) -> float:

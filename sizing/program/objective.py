@@ -32,6 +32,21 @@ class Stage:
         return gcd(*(int(coefficient) for coefficient, _ in self.terms(formulation))) or 1
 
 
+def share_of(stage: Stage, other: Stage, formulation: Formulation) -> Fraction:
+    """The most of another stage's value that this stage's value never falls below: GPUs and power come together.
+
+    0 where a plan may have something of the other and nothing of this one.
+    """
+    counts = {id(variable): Fraction(coefficient) for coefficient, variable in stage.terms(formulation)}
+    if any(count < 0 for count in counts.values()):
+        return Fraction(0)
+    others = [
+        (Fraction(coefficient), counts.get(id(variable), Fraction(0)))
+        for coefficient, variable in other.terms(formulation)
+    ]
+    return min((count / coefficient for coefficient, count in others if coefficient > 0), default=Fraction(0))
+
+
 def _pods(formulation: Formulation) -> Terms:
     return [(1, formulation.model.pods[key]) for key in formulation.fills()]
 

@@ -28,7 +28,7 @@ class Columns:
         self.complete = complete
 
     def of(self, deployment: str) -> tuple[Sequences, ...]:
-        return tuple(self._patterns[deployment])
+        return tuple(self._patterns.get(deployment, ()))
 
     def keys(self) -> list[tuple[str, Sequences]]:
         """Every (deployment, pattern)."""

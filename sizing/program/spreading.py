@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sizing.facility.deployment import Precisions
-from sizing.plan.choice import Sequences
+from sizing.plan.choice import Choice, Sequences
 from sizing.program.deployments import Candidate
 from sizing.program.patterns import topped_up
 
@@ -21,11 +21,12 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The replicas of one model, what each pool holds and whom they serve, all in whole numbers.
+    """One way to run a model: its replicas, what each pool holds and whom they serve, all in whole numbers.
 
     `pools` by (deployment id, sequences of each class), `served` by (class, precisions).
     """
 
+    model: str
     replicas: Mapping[str, int]
     pools: Mapping[tuple[str, Sequences], int]
     served: Mapping[tuple[str, Precisions], int]
@@ -111,13 +112,15 @@ def spread(
             left = pools[candidate.deployment.id].take(name, left)
         if left:
             held = {c.deployment.id: c.deployment.pools_per_replica * c.alone(name) for c in offering}
-            cheapest = min(held, key=lambda key: (costs[key] / held[key], key))
-            pools[cheapest].add_replicas(-(-left // held[cheapest]))
+            more = {key: -(-left // count) for key, count in held.items()}
+            cheapest = min(held, key=lambda key: (costs[key] * more[key], -held[key] * more[key], key))
+            pools[cheapest].add_replicas(more[cheapest])
             pools[cheapest].take(name, left)
     demands: Counter[str] = Counter()
     for (name, _), count in served.items():
         demands[name] += count
     return Running(
+        candidates[0].deployment.model.name,
         {key: each.replicas for key, each in pools.items() if each.replicas},
         {(key, held): count for key, each in pools.items() for held, count in each.patterns(demands).items()},
         {pair: count for pair, count in served.items() if count},
@@ -139,3 +142,16 @@ def _whole(hints: Sequence[float], total: int) -> list[int]:
     for number in range(total - sum(counts)):
         counts[by_remainder[number % len(counts)]] += 1
     return counts
+
+
+def runnings_of(choice: Choice, models: Mapping[str, str]) -> list[Running]:
+    """How a choice runs each model; `models` by class."""
+    return [
+        Running(
+            model,
+            {key: count for key, count in choice.replicas.items() if choice.deployments[key].model.name == model},
+            {key: count for key, count in choice.pools.items() if choice.deployments[key[0]].model.name == model},
+            {pair: count for pair, count in choice.served.items() if models[pair[0]] == model},
+        )
+        for model in sorted(set(models.values()))
+    ]

@@ -192,6 +192,23 @@ def test_a_plan_that_columns_alone_do_not_suggest_is_found(monkeypatch: pytest.M
     holds(instance, best)
 
 
+@pytest.mark.parametrize("seed", [23, 72, 98, 168, 270])
+def test_where_patterns_are_too_many_to_close_those_nearest_are_added(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns of the linear program alone make a worse plan of these instances; nothing else is left to find it."""
+    monkeypatch.setattr(patterns, "MOST_LISTED", -1)
+    monkeypatch.setattr(exact, "MOST_CLOSING", -1)
+    monkeypatch.setattr(exact.ExactSearch, "_relax_to_whole", lambda *_: 0)
+    found = solve(small_instance(seed), Effort())[-1]
+    assert isinstance(found, Found)
+    assert tuple(stage.value for stage in found.stages) == answer(seed)
+    monkeypatch.setattr(exact, "MOST_NEAR", -1)
+    found = solve(small_instance(seed), Effort())[-1]
+    assert isinstance(found, Found)
+    assert tuple(stage.value for stage in found.stages) != answer(seed)
+
+
 def test_a_plan_of_one_kind_brings_its_patterns_to_the_search_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Held at 5.6 kW, which only patterns of `system-2` reach, the relaxation of all kinds must know these patterns."""
     monkeypatch.setattr(patterns, "MOST_LISTED", -1)

@@ -14,7 +14,6 @@ from sizing.plan.plan import Status
 from sizing.program.deployments import enumerate_options
 from sizing.program.exact import NotFound
 from sizing.program.merging import (
-    MOST_LOSS,
     Merging,
     classes_alike,
     first_fit_decreasing,
@@ -29,7 +28,9 @@ from sizing.program.solver import Effort
 from sizing.request.request import Request
 from tests.program.instances import ClassCase, Instance, random_instance, request_of
 
-ALWAYS = Merging(most_alike=1)
+ALWAYS = Merging(most_classes=1, most_alike=1)
+
+MOST_LOSS = Fraction(1, 200)
 SEEDS = range(7_000, 7_040)
 
 
@@ -82,7 +83,7 @@ def test_plans_hold_and_bounds_are_valid(seed: int) -> None:
 def test_many_classes_lose_less_than_half_a_percent(seed: int, kv: tuple[str, ...], split: bool) -> None:
     request = request_of(many(seed, 60, kv, split))
     options = enumerate_options(request)
-    found = merged(request, Merging())
+    found = merged(request, Merging(most_classes=59))
     if isinstance(found, NotFound):
         assert not options.candidates or found.proven
         return
@@ -181,7 +182,7 @@ def test_pools_that_do_not_suffice_leave_something() -> None:
 
 def test_a_margin_is_taken_only_where_it_is_needed() -> None:
     request = request_of(many(7_101, 60))
-    free, charged = merged(request), merged(request, Merging(1, (Fraction(4, 1_000),)))
+    free, charged = merged(request), merged(request, Merging(1, 1, (Fraction(4, 1_000),)))
     assert isinstance(free, Found)
     assert isinstance(charged, Found)
     assert "0.4 % more (the loss)" in charged.notes[0]

@@ -5,15 +5,19 @@ from random import Random
 
 import pytest
 
+from sizing.facility.deployment import Deployment
+from sizing.program.contents import RunningContents
 from sizing.program.deployments import enumerate_options
 from sizing.program.exact import formulate
+from sizing.program.formulation import Formulation
 from sizing.program.linear_program import LinearRelaxation
 from sizing.program.models_apart import ModelsApart, coarsest_step
 from sizing.program.objective import STAGES
 from sizing.program.pricing import knapsack_groups, most_worth
 from sizing.program.promise import Promise
 from sizing.program.sets import sets_of
-from sizing.program.solver import Effort
+from sizing.program.solver import Effort, Minimiser
+from sizing.program.spreading import Running
 from tests.plan_builders import DENSE_70B, NODE, deployment, request, service_class
 from tests.program.formulations import SITE, candidates_of, formulation_of
 from tests.program.instances import request_of
@@ -44,8 +48,45 @@ def test_two_models_that_each_fill_a_node_and_a_half_take_two_nodes_each() -> No
     candidates = candidates_of(CLASSES, [AT_BF16, OTHER])
     found = apart.solve(duals, most_worth(knapsack_groups(candidates, {"long": 30, "other": 30}), duals))
     assert found.bound == pytest.approx(8 * (2 + 2))
-    assert found.running is not None
-    assert [running.replicas for running in found.running] == [{AT_BF16.id: 2}, {OTHER.id: 2}]
+    assert found.is_whole
+    assert [running.replicas for running in found.runnings] == [{AT_BF16.id: 2}, {OTHER.id: 2}]
+
+
+def chosen_from(*runnings: Running) -> Formulation:
+    declared = formulation_of(CLASSES, [AT_BF16, OTHER], contents=RunningContents(runnings))
+    return formulate(declared.sets, declared.contents)
+
+
+def running(name: str, nodes: int, deployed: Deployment) -> Running:
+    served = 20 * nodes if nodes < 2 else 30
+    pools = {(deployed.id, ((name, 20),)): nodes}
+    return Running(deployed.model.name, {deployed.id: nodes}, pools, {(name, deployed.precisions): served})
+
+
+def test_one_way_to_run_each_model_is_chosen() -> None:
+    """Three nodes for `long` are one too many."""
+    program = chosen_from(running("long", 3, AT_BF16), running("other", 2, OTHER), running("long", 2, AT_BF16))
+    minimiser = Minimiser(program, Effort())
+    assert minimiser.minimise(STAGES["gpus"]).value == 8 * 4
+    choice = program.choice()
+    assert choice.replicas == {AT_BF16.id: 2, OTHER.id: 2}
+    assert choice.pools == {(AT_BF16.id, FULL[0][0]): 2, (OTHER.id, FULL[1][0]): 2}
+    assert choice.served == {("long", AT_BF16.precisions): 30, ("other", OTHER.precisions): 30}
+
+
+def test_ways_to_run_that_serve_too_few_are_no_plan() -> None:
+    program = chosen_from(running("long", 1, AT_BF16), running("other", 2, OTHER))
+    assert Minimiser(program, Effort()).minimise(STAGES["gpus"]).infeasible
+
+
+def test_duals_of_the_choice_are_prices_of_replicas() -> None:
+    """What models share is a node: 8 GPUs a replica. The rest of the objective is what the rows of each model carry."""
+    duals = LinearRelaxation(
+        chosen_from(running("long", 2, AT_BF16), running("other", 2, OTHER)), STAGES["gpus"]
+    ).solve()
+    assert duals is not None
+    assert duals.replicas == {AT_BF16.id: pytest.approx(8), OTHER.id: pytest.approx(8)}
+    assert duals.objective == pytest.approx(sum(duals.demand_worth.values())) == pytest.approx(8 * 4)
 
 
 def test_without_time_there_is_a_bound_and_no_plan() -> None:
@@ -56,7 +97,7 @@ def test_without_time_there_is_a_bound_and_no_plan() -> None:
         sets_of(request(CLASSES, [NODE], [SITE]), candidates_of(CLASSES, [AT_BF16, OTHER])), Effort(0.0)
     )
     found = apart.solve(duals, most_worth((), duals))
-    assert found.running is None
+    assert not found.is_whole
     assert found.bound <= 8 * 4
     assert apart.stopped
 

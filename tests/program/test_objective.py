@@ -7,7 +7,7 @@ import pytest
 from sizing.facility.site import Site
 from sizing.plan.choice import Sequences
 from sizing.program.formulation import Formulation
-from sizing.program.objective import STAGES, TIE_BREAKS, Stage, stage_of, stages_of
+from sizing.program.objective import STAGES, TIE_BREAKS, Stage, share_of, stage_of, stages_of
 from sizing.program.solver import stage_value
 from sizing.request.schema import DEFAULT_OBJECTIVE
 from tests.plan_builders import BF16, DENSE_70B, FP8, NODE, TEST_POD, deployment, policy, request, service_class
@@ -37,6 +37,26 @@ def written(stage: Stage, formulation: Formulation) -> str:
 )
 def test_terms_of_a_stage(stage: str, counts: str) -> None:
     assert written(STAGES[stage], whole_program()) == counts
+
+
+@pytest.mark.parametrize(
+    ("stage", "other", "share"),
+    [
+        ("gpus", "power", Fraction(72, 1420)),
+        ("power", "gpus", Fraction(102, 8)),
+        ("power", "power", Fraction(1)),
+        ("pods", "power", Fraction(0)),
+        ("power", "precision", Fraction(0)),
+    ],
+)
+def test_gpus_and_power_come_together(stage: str, other: str, share: Fraction) -> None:
+    """No plan has fewer GPUs than were all its power that of racks, nor less power than were all its GPUs in nodes."""
+    assert share_of(STAGES[stage], STAGES[other], whole_program()) == share
+
+
+def test_what_may_count_less_than_nothing_is_never_promised() -> None:
+    idle, _ = TIE_BREAKS
+    assert share_of(idle, STAGES["gpus"], whole_program()) == 0
 
 
 def test_precision_counts_steps_in_the_order_of_the_class() -> None:

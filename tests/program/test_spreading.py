@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 
-from sizing.program.spreading import spread
+from sizing.plan.choice import Choice
+from sizing.program.spreading import Running, runnings_of, spread
 from tests.plan_builders import BF16, DENSE_70B, FP8, LATENT_671B, NODE, deployment, service_class
 from tests.program.formulations import candidates_of
 
@@ -62,6 +63,42 @@ def test_who_finds_no_room_gets_the_replica_that_is_cheapest() -> None:
     costs = {half.id: 4.0, whole.id: 100.0}
     running = spread(candidates, {whole.id: 1}, {(whole.id, "long"): 1.0}, served, costs)
     assert running.replicas == {whole.id: 1, half.id: 1}
+
+
+def test_one_sequence_too_many_takes_no_more_gpus_than_it_needs() -> None:
+    """A whole node would be cheaper a sequence; one that is left needs half of one."""
+    classes = [service_class("long", context=131_072)]
+    candidates = candidates_of(classes, [deployment(NODE, DENSE_70B, tp=4), deployment(NODE, DENSE_70B, tp=8)])
+    half, whole = (c.deployment for c in candidates)
+    assert candidates[1].alone("long") > 2 * candidates[0].alone("long")
+    served = {("long", half.precisions): 2 * candidates[1].alone("long") + 1}
+    running = spread(candidates, {whole.id: 2}, {(whole.id, "long"): 1.0}, served, {half.id: 4.0, whole.id: 8.0})
+    assert running.replicas == {whole.id: 2, half.id: 1}
+
+
+def test_how_a_choice_runs_each_model_is_told_model_by_model() -> None:
+    classes = [service_class("long", context=131_072), service_class("agents", LATENT_671B, 65_536, weights=("fp8",))]
+    dense, latent = (
+        deployment(NODE, DENSE_70B, tp=8),
+        deployment(NODE, LATENT_671B, weights="fp8", tp=1, attention_dp=8),
+    )
+    running = [
+        Running(DENSE_70B.name, {dense.id: 2}, {(dense.id, (("long", 20),)): 2}, {("long", dense.precisions): 30}),
+        Running(
+            LATENT_671B.name, {latent.id: 1}, {(latent.id, (("agents", 9),)): 3}, {("agents", latent.precisions): 25}
+        ),
+    ]
+    choice = Choice(
+        pods={},
+        systems={},
+        deployments={dense.id: dense, latent.id: latent},
+        replicas=running[0].replicas | running[1].replicas,
+        pools=running[0].pools | running[1].pools,
+        served=running[0].served | running[1].served,
+    )
+    assert runnings_of(choice, {service.name: service.model.name for service in classes}) == sorted(
+        running, key=lambda each: each.model
+    )
 
 
 def test_every_pool_of_a_replica_counts() -> None:
