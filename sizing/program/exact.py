@@ -1,12 +1,13 @@
 """One stage of the objective over one set of candidates: a plan, and a lower bound that is valid (rule of bounds).
 
-The fractional relaxation with whole Pods and systems gives a bound. If the plan at hand does not meet it, column
-generation on the stage's own linear relaxation finds the patterns that matter and a second bound; the integer program
-over them improves the plan. Where the two still differ, the column set is *closed*: all patterns that a better plan
-could use are added, and the integer program decides the stage.
+The fractional relaxation with whole Pods and systems gives a bound; with whole replicas, a second one and often a plan.
+Where patterns are few, the integer program over all of them decides. Else column generation on the stage's own linear
+relaxation finds those that matter and a third bound, models by themselves give a fourth, and the integer program over
+the patterns improves the plan. Where value and bound still differ, the column set is *closed*: all patterns that a
+better plan could use are added, and the integer program decides the stage.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,11 +17,11 @@ from sizing.plan.choice import Sequences
 from sizing.program.constraints import STATEMENTS
 from sizing.program.contents import Contents, FractionalContents, PatternContents, RunningContents
 from sizing.program.formulation import Formulation, declare, whole
-from sizing.program.linear_program import Duals, LinearRelaxation
+from sizing.program.generation import Converged, Generation
+from sizing.program.linear_program import LinearRelaxation
 from sizing.program.models_apart import ModelsApart, as_run
 from sizing.program.objective import Stage, share_of
-from sizing.program.patterns import Columns, all_columns, starting_columns
-from sizing.program.pricing import KnapsackGroup, closing_patterns, knapsack_groups, most_worth, price
+from sizing.program.patterns import Columns
 from sizing.program.promise import Promise
 from sizing.program.sets import Sets
 from sizing.program.solver import SHARE_OF_A_SOLVE, Effort, Minimised, Minimiser, rounded_up, stage_value
@@ -32,9 +33,6 @@ MOST_CLOSING = 4_000
 MOST_NEAR = 1_000
 """Patterns added where those that would close it are too many."""
 
-MOST_HALVED = 10
-"""Times that the margin is halved until what lies within it is few."""
-
 MOST_NODES_OF_A_RELAXATION = 1_000
 """Nodes spent on the relaxation with whole replicas."""
 
@@ -43,9 +41,6 @@ MOST_NODES = 300
 
 MOST_NODES_OF_A_PLAN = 2_000
 """The same on columns that are not closed, where a better plan may still come of it."""
-
-MOST_ROUNDS = 200
-"""Rounds of column generation in one stage; it converges in fewer, or hardly moves any more."""
 
 MOST_ROUNDS_APART = 20
 """Rounds in which each model by itself is asked how it would run at other prices."""
@@ -64,9 +59,6 @@ MARGINS = (Fraction(0), Fraction(1, 200), Fraction(1, 50))
 
 TOLERANCE = 1e-6
 
-CLOSE = 1e-4
-"""Share by which the bound of column generation may stay below what it could still become."""
-
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
@@ -74,20 +66,6 @@ class NotFound:
 
     proven: bool
     stopped: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Converged:
-    """What column generation showed of a stage: a bound over all patterns, and the duals that closing needs.
-
-    The values of each model times its scale are dual feasible over all patterns; `bound` is what they then prove,
-    unrounded. The stage's values are multiples of `step`.
-    """
-
-    duals: Duals
-    scales: Mapping[str, float]
-    bound: float
-    step: int
 
 
 def formulate(sets: Sets, contents: Contents) -> Formulation:
@@ -167,7 +145,7 @@ class ExactSearch:
             bound = max(bound, self._relax_to_whole(stage))
         if self._is_met(stage, bound) or bound > cutoff:
             return bound
-        if self._columns.complete:
+        if self._generation.columns.complete:
             return self._decide(stage, bound)
         return self._search_patterns(stage, bound, cutoff, roughly)
 
@@ -209,12 +187,8 @@ class ExactSearch:
             minimiser.hold(stage, value)
 
     @cached_property
-    def _columns(self) -> Columns:
-        return starting_columns(self.sets.candidates, self._demands)
-
-    @cached_property
-    def _groups(self) -> tuple[KnapsackGroup, ...]:
-        return knapsack_groups(self.sets.candidates, self._demands)
+    def _generation(self) -> Generation:
+        return Generation(self.sets.candidates, self._demands)
 
     @cached_property
     def _models_apart(self) -> ModelsApart:
@@ -231,9 +205,9 @@ class ExactSearch:
 
     @cached_property
     def _exact(self) -> Minimiser:
-        if self._columns.complete:
-            return self._minimiser(PatternContents(self._columns))
-        columns = self._columns.restricted(self._worthwhile)
+        if self._generation.columns.complete:
+            return self._minimiser(PatternContents(self._generation.columns))
+        columns = self._generation.columns.restricted(self._worthwhile)
         return self._minimiser(PatternContents(columns), self.sets.restricted({key for key, _ in self._worthwhile}))
 
     def _relaxation(self, contents: FractionalContents) -> Minimiser:
@@ -291,10 +265,8 @@ class ExactSearch:
 
     def _decide_among_all(self, stage: Stage, bound: int) -> int | NotFound:
         """Where the patterns generated make no plan: over all there are, unless those are too many."""
-        columns = all_columns(self.sets.candidates, self._demands, MOST_CLOSING)
-        if columns is None or self.stopped:
+        if self.stopped or not self._generation.list_all(MOST_CLOSING):
             return NotFound(proven=False, stopped=self.stopped)
-        self._columns = columns
         vars(self).pop("_exact", None)
         return self._decide(stage, bound)
 
@@ -307,7 +279,7 @@ class ExactSearch:
         if self.sets.slack.demand_parts:  # all classes are left short together
             return stage.floor
         bound, duals = stage.floor, converged.duals
-        worth = most_worth(self._groups, duals)
+        worth = self._generation.worth(duals)
         runnings = self._runnings_of_plan()
         gained = 0
         for number in range(most_rounds):
@@ -347,13 +319,17 @@ class ExactSearch:
                 break
             better = program.formulation
             self._choose(stage, [*self._runnings_of_plan(), *as_run(better, costs)])
-        if better is not None and not self._columns.complete and stage_value(stage, better) < self._value_or_inf(stage):
+        if (
+            better is not None
+            and not self._generation.columns.complete
+            and stage_value(stage, better) < self._value_or_inf(stage)
+        ):
             self._pack(stage, better)
         return bound
 
     def _pack(self, stage: Stage, relaxed: Formulation) -> None:
         """Find patterns with which the replicas of a relaxation serve everybody at its precisions, and use them."""
-        program = self._minimiser(PatternContents(self._columns)).formulation
+        program = self._minimiser(PatternContents(self._generation.columns)).formulation
         for deployment, variable in program.model.replicas.items():
             variable.fix(whole(relaxed.model.replicas[deployment]))
         for number, variable in program.model.served_at.items():
@@ -394,9 +370,9 @@ class ExactSearch:
         """Patterns join the integer program; it is built anew where it lacks any."""
         patterns = list(patterns)
         lacking = [key for key in patterns if key not in self._worthwhile]
-        new = self._columns.add(patterns)
+        new = self._generation.columns.add(patterns)
         self._worthwhile.update(dict.fromkeys(lacking))
-        if new or (lacking and not self._columns.complete):
+        if new or (lacking and not self._generation.columns.complete):
             vars(self).pop("_exact", None)
 
     def _minimise(
@@ -420,32 +396,14 @@ class ExactSearch:
     def _generate(self, stage: Stage | None) -> Converged | None:
         """Column generation on one stage's objective, or to serve everybody."""
         if self.plan is not None:  # without its patterns, what is held may leave the relaxation no solution
-            self._columns.add(self.plan.patterns_used())
-        return self._converge(self._linear_relaxation(PatternContents(self._columns), stage))
+            self._generation.columns.add(self.plan.patterns_used())
+        return self._converge(self._linear_relaxation(PatternContents(self._generation.columns), stage))
 
     def _converge(self, relaxation: LinearRelaxation) -> Converged | None:
-        """Patterns join a linear program until none would improve it; and the integer program.
-
-        Of a large one only those that a solution uses.
-        """
-        converged: Converged | None = None
-        for _ in range(MOST_ROUNDS):
-            duals = relaxation.solve()
-            if duals is None or self.effort.seconds_left <= 0:
-                self.stopped = self.stopped or self.effort.seconds_left <= 0
-                break
-            priced = price(self._groups, duals)
-            lost = sum((1 - priced.scales[model]) * max(0.0, worth) for model, worth in duals.demand_worth.items())
-            bound = duals.objective - lost
-            new = self._columns.add(priced.patterns)
-            if converged is None or bound > converged.bound or not new:
-                converged = Converged(duals, priced.scales, bound, relaxation.step)
-            if not new or _is_close(converged.bound, duals.objective, relaxation.step):
-                break
-            for deployment, pattern in new:
-                relaxation.add(deployment, pattern)
+        """The patterns generated join the integer program; of a large one only those that a solution uses."""
+        converged = self._generation.converge(relaxation, self._is_out_of_time)
         if converged is not None:
-            self._take(relaxation.used() if self.is_large else self._columns.keys())
+            self._take(relaxation.used() if self.is_large else self._generation.columns.keys())
         return converged
 
     def _close(self, stage: Stage, converged: Converged) -> bool:
@@ -453,27 +411,12 @@ class ExactSearch:
 
         Then those that come nearest to being paid for are added: the better plan uses some of them, if there is one.
         """
-        if self._add_within(self._margin(stage, converged), converged, MOST_CLOSING):
-            return True
-        margin = self._margin(stage, converged)
-        if any(self._add_within(margin / 2**halved, converged, MOST_NEAR) for halved in range(MOST_HALVED)):
+        margin = converged.margin(self.value(stage))
+        patterns = self._generation.within(margin, converged, MOST_CLOSING)
+        if patterns is None and (near := self._generation.nearest(margin, converged, MOST_NEAR)):
+            self._take(near)
             self._improve(stage, MOST_NODES if self.is_large else MOST_NODES_OF_A_PLAN)
-        less = self._margin(stage, converged)
-        return less < margin and self._add_within(less, converged, MOST_CLOSING)
-
-    def _margin(self, stage: Stage, converged: Converged) -> float:
-        """Reduced cost up to which a plan that is better by one step may use patterns."""
-        return self.value(stage) - converged.step - converged.bound
-
-    def _add_within(self, margin: float, converged: Converged, most: int) -> bool:
-        """Add every pattern whose reduced cost is within a margin, unless they are more than `most`."""
-        patterns = closing_patterns(self._groups, converged.duals, converged.scales, margin, self._demands, most)
-        if patterns is None:
-            return False
-        self._take(patterns)
-        return True
-
-
-def _is_close(bound: float, objective: float, step: int) -> bool:
-    """Whether converging further could raise the bound of a whole number, or by more than a trifle."""
-    return rounded_up(bound, step) >= rounded_up(objective, step) or objective - bound <= CLOSE * objective
+            less = converged.margin(self.value(stage))
+            patterns = self._generation.within(less, converged, MOST_CLOSING) if less < margin else None
+        self._take(patterns or [])
+        return patterns is not None
