@@ -134,19 +134,18 @@ class FractionalContents(Contents):
 
     A pool never holds more whole sequences of one class than fit by themselves, so that each class is also bounded by
     its floor: without it the bound would be that of a pool that splits sequences. With `whole_replicas` the weights
-    of a replica are whole too: a stronger bound, and a harder program. `worth` is one more thing that is known of all
-    patterns; with the duals of a converged linear program the relaxation is nowhere weaker than that program.
+    of a replica are whole too: a stronger bound, and a harder program.
 
     With a `margin` every sequence takes that share more than its bytes: no bound then, but room to pack whole ones.
     """
 
-    def __init__(self, whole_replicas: bool = False, worth: Worth | None = None, margin: Fraction = NONE) -> None:
-        self.worth = worth or Worth({}, {})
+    def __init__(self, whole_replicas: bool = False, margin: Fraction = NONE) -> None:
         self.margin = margin
         self.counts = pyo.NonNegativeIntegers if whole_replicas else pyo.NonNegativeReals
 
     def declare(self, model: Model, sets: Sets) -> None:
         candidates = {c.deployment.id: c for c in sets.candidates}
+        self._candidates = candidates
         demands = {service.name: service.demand for service in sets.classes}
         self._holding: dict[tuple[str, Precisions], list[tuple[str, str]]] = defaultdict(list)
         for candidate in sets.candidates:
@@ -166,16 +165,26 @@ class FractionalContents(Contents):
             most = min(candidates[deployment].alone(name), demands[name])
             return model.sequences[deployment, name] <= most * model.used_pools[deployment]
 
+        model.contents_fit_bytes = pyo.Constraint(list(candidates), rule=contents_fit_bytes)
+        model.contents_fit_whole = pyo.Constraint(keys, rule=contents_fit_whole)
+
+    def limit_worth(self, model: Model, worth: Worth) -> None:
+        """State one more thing that is known of all patterns, in place of what was stated so before.
+
+        With the duals of a converged linear program the relaxation is nowhere weaker than that program.
+        """
+
         def contents_fit_worth(model: Model, deployment: str) -> Expression:
-            precisions = candidates[deployment].deployment.precisions
-            most = self.worth.most[deployment]
-            values = ((name, self.worth.values.get((name, precisions), 0.0)) for name in candidates[deployment].sizes)
+            candidate, most = self._candidates[deployment], worth.most[deployment]
+            values = (
+                (name, worth.values.get((name, candidate.deployment.precisions), 0.0)) for name in candidate.sizes
+            )
             held = linear((value / most, model.sequences[deployment, name]) for name, value in values if value > 0)
             return held <= model.used_pools[deployment]
 
-        model.contents_fit_bytes = pyo.Constraint(list(candidates), rule=contents_fit_bytes)
-        model.contents_fit_whole = pyo.Constraint(keys, rule=contents_fit_whole)
-        worthwhile = [deployment for deployment in candidates if self.worth.most.get(deployment, 0) > 0]
+        if model.component("contents_fit_worth") is not None:
+            model.del_component("contents_fit_worth")
+        worthwhile = [deployment for deployment in self._candidates if worth.most.get(deployment, 0) > 0]
         model.contents_fit_worth = pyo.Constraint(worthwhile, rule=contents_fit_worth)
 
     def held(self, model: Model, name: str, precisions: Precisions) -> Expression:

@@ -14,6 +14,7 @@ less than the bound of the linear program; whole replicas make it more.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import floor
 
 from sizing.program.constraints import STATEMENTS_OF_A_MODEL
@@ -50,7 +51,7 @@ class ModelsApart:
 
     def __init__(self, sets: Sets, effort: Effort) -> None:
         models = sorted({service.model.name for service in sets.classes})
-        self._models = [_Model(sets, name) for name in models]
+        self._models = [_Model(sets, name, effort) for name in models]
         self._effort = effort
         self.stopped = False
 
@@ -77,7 +78,7 @@ class _Found:
 class _Model:
     """One model of a program: its classes and its candidates."""
 
-    def __init__(self, sets: Sets, name: str) -> None:
+    def __init__(self, sets: Sets, name: str, effort: Effort) -> None:
         classes = tuple(service for service in sets.classes if service.model.name == name)
         self.candidates = tuple(c for c in sets.candidates if c.deployment.model.name == name)
         self.sets = Sets(
@@ -86,6 +87,9 @@ class _Model:
             systems={},
             fills=dict.fromkeys(sets.fills, ()),
         )
+        self._effort = effort
+        self._contents = FractionalContents(whole_replicas=True)
+        self._worth: Worth | None = None
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], _Found] = {}
 
     def solve(self, duals: Duals, worth: Worth, effort: Effort) -> _Found:
@@ -104,9 +108,9 @@ class _Model:
 
     def _minimise(self, of_replicas: Sequence[int], of_served: Sequence[int], worth: Worth, effort: Effort) -> _Found:
         """At prices in whole steps; the bound in steps too."""
-        formulation = declare(self.sets, FractionalContents(whole_replicas=True, worth=worth))
-        for state in STATEMENTS_OF_A_MODEL:
-            state(formulation)
+        if worth is not self._worth:
+            self._contents.limit_worth(self._formulation.model, worth)
+            self._worth = worth
 
         def terms(program: Formulation) -> Terms:
             replicas = [program.model.replicas[c.deployment.id] for c in self.candidates]
@@ -115,11 +119,24 @@ class _Model:
                 *zip(of_served, program.model.served.values(), strict=True),
             ]
 
-        minimiser = Minimiser(formulation, effort)
-        found = minimiser.minimise(Stage("prices", "steps", terms), MOST_NODES_OF_A_MODEL, GAP_OF_A_MODEL)
+        program = self._program
+        program.effort = effort
+        found = program.minimise(Stage("prices", "steps", terms), MOST_NODES_OF_A_MODEL, GAP_OF_A_MODEL)
         costs = {c.deployment.id: cost for c, cost in zip(self.candidates, of_replicas, strict=True)}
-        (running,) = as_run(formulation, costs) if minimiser.has_solution else (None,)
+        (running,) = as_run(self._formulation, costs) if program.has_solution else (None,)
         return _Found(max(0, found.bound), running, found.stopped)
+
+    @cached_property
+    def _formulation(self) -> Formulation:
+        formulation = declare(self.sets, self._contents)
+        for state in STATEMENTS_OF_A_MODEL:
+            state(formulation)
+        return formulation
+
+    @cached_property
+    def _program(self) -> Minimiser:
+        """Built once: from prices to prices only the objective changes, and each search starts from the last."""
+        return Minimiser(self._formulation, self._effort)
 
 
 def as_run(formulation: Formulation, costs: Mapping[str, float]) -> list[Running]:
