@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import groupby
 from math import ceil
 
@@ -30,7 +31,7 @@ from sizing.program.objective import TIE_BREAKS, Stage, stages_of
 from sizing.program.search import TIE_BREAK_GAP, TIE_BREAK_NODES, Found, Progress, search
 from sizing.program.sets import Sets, sets_of
 from sizing.program.slack import RIGID, Slack
-from sizing.program.solver import Effort, Minimiser, stage_value
+from sizing.program.solver import Effort, Minimised, Minimiser, stage_value
 from sizing.request.request import Request, ServiceClass
 from sizing.units.amounts import in_steps, percent
 
@@ -52,18 +53,19 @@ Group = tuple[ServiceClass, ...]
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """Of a request of more than `most_classes`, those alike are merged where they are more than `most_alike`.
+    """Classes alike are merged where they are more than `most_alike`.
 
+    A request of up to `most_apart` classes is searched class by class too, unless what groups decide is proven.
     `margins` are the shares by which sequences are taken larger, one after the other.
     """
 
-    most_classes: int = 100
     most_alike: int = 12
+    most_apart: int = 100
     margins: tuple[Fraction, ...] = (Fraction(0), *(Fraction(2**step, 1000) for step in range(10)))
 
 
 USUAL = Merging()
-"""100 classes are about what a search over patterns gets through in a minute at most, and often in seconds."""
+"""A search over patterns gets through 12 classes alike in seconds, and through 100 classes in a minute or two."""
 
 
 def search_merged(
@@ -76,20 +78,56 @@ def search_merged(
     tie_breaks: Sequence[Stage] = TIE_BREAKS,
     merging: Merging = USUAL,
 ) -> Found | NotFound:
-    """`search`, in groups where more classes are alike than `merging` leaves apart and all demand is to be served."""
-    many = [alike for alike in classes_alike(request.classes) if len(alike) > merging.most_alike]
-    if (
-        len(request.classes) <= merging.most_classes
-        or not many
-        or slack.demand_parts
-        or not sets_of(request, candidates, slack).can_serve_all()
-    ):
-        return search(request, candidates, effort, progress, stages, slack, tie_breaks)
+    """`search`, in groups where more classes are alike than `merging` leaves apart and all demand is to be served.
+
+    Of a request that is not too large for a search over patterns, the answer is that of groups only where it is proven.
+    """
     stages = stages or stages_of(request)
+
+    def search_apart() -> Found | NotFound:
+        return search(request, candidates, effort, progress, stages, slack, tie_breaks)
+
+    many = [alike for alike in classes_alike(request.classes) if len(alike) > merging.most_alike]
+    if not many or slack.demand_parts or not sets_of(request, candidates, slack).can_serve_all():
+        return search_apart()
+    found = _search_groups(request, candidates, many, effort, progress, stages, slack, tie_breaks, merging)
+    if isinstance(found, Found) and (len(request.classes) > merging.most_apart or found.is_proven):
+        return found
+    if isinstance(found, NotFound) and found.proven:
+        return found
+    apart = search_apart()
+    if not isinstance(found, Found) or not isinstance(apart, Found):
+        return found if isinstance(found, Found) else apart
+    better, other = sorted((apart, found), key=lambda each: [stage.value for stage in each.stages])
+    return replace(better, stages=tuple(_bounded_by_both(better.stages, other.stages)))
+
+
+def _bounded_by_both(better: Sequence[StageResult], other: Sequence[StageResult]) -> Iterator[StageResult]:
+    """The better of two results; as long as both hold the same values, what either has shown binds both."""
+    conditional, alike = False, True
+    for result, also in zip(better, other, strict=True):
+        bounds = [bound for bound in (result.bound, also.bound if alike else None) if bound is not None]
+        bound = max(bounds, default=None)
+        yield replace(result, bound=bound, conditional=conditional)
+        conditional = conditional or bound != result.value
+        alike = alike and result.value == also.value
+
+
+def _search_groups(
+    request: Request,
+    candidates: tuple[Candidate, ...],
+    many: Sequence[Sequence[ServiceClass]],
+    effort: Effort,
+    progress: Progress,
+    stages: Sequence[Stage],
+    slack: Slack,
+    tie_breaks: Sequence[Stage],
+    merging: Merging,
+) -> Found | NotFound:
+    """The least margin with which what groups decide holds every sequence; not found, perhaps, where none does."""
     relaxation = Relaxation(request, candidates, many, slack, effort)
-    bound = relaxation.bound(stages[0])
-    if isinstance(bound, NotFound):
-        return bound
+    if relaxation.proves_that_there_is_none(stages[0]):
+        return NotFound(proven=True, stopped=False)
     groups = [group for alike in many for group in groups_of(alike, GROUPS)]
     merged = in_steps(sum(map(len, many)), "classes")
     for margin in merging.margins:
@@ -103,7 +141,7 @@ def search_merged(
             results = tuple(relaxation.bounded(found.stages, stages, progress))
             note = _note(merged, len(groups), margin)
             return Found(choice, results, found.stopped or relaxation.stopped, (note,))
-    return search(request, candidates, effort, progress, stages, slack, tie_breaks)
+    return NotFound(proven=False, stopped=relaxation.stopped)
 
 
 def _note(merged: str, groups: int, margin: Fraction) -> str:
@@ -350,17 +388,44 @@ class Relaxation:
         numbered = [(group, sum(parts[service.name] * service.demand for service in group)) for group in groups]
         policy = replace(request.policy, split_precision=True)
         sets = sets_of(*_grouped(replace(request, policy=policy), candidates, numbered, bytes_of_part), slack)
-        self._minimiser = Minimiser(formulate(sets, FractionalContents(whole_replicas=True)), effort)
+        self._sets = sets
+        self._effort = effort
+        self._held: list[tuple[Stage, int]] = []
         self._most_parts = max(parts.values())
         self.stopped = False
 
-    def bound(self, stage: Stage) -> int | NotFound:
-        """A lower bound of a stage under those held, or that there is no plan."""
-        minimised = self._minimiser.minimise(stage, MOST_NODES)
+    @cached_property
+    def _fractional(self) -> Minimiser:
+        return self._minimiser(FractionalContents())
+
+    @cached_property
+    def _whole(self) -> Minimiser:
+        """With whole replicas: a stronger bound, and a harder program."""
+        return self._minimiser(FractionalContents(whole_replicas=True))
+
+    def _minimiser(self, contents: FractionalContents) -> Minimiser:
+        minimiser = Minimiser(formulate(self._sets, contents), self._effort)
+        for stage, value in self._held:
+            minimiser.hold(stage, value)
+        return minimiser
+
+    def proves_that_there_is_none(self, stage: Stage) -> bool:
+        """Whether not even fractions of replicas serve all."""
+        return self._minimise(self._fractional, stage).infeasible
+
+    def bound(self, stage: Stage, value: int) -> int:
+        """A lower bound of a stage under those held, as strong as one that proves a value if it can be."""
+        best = stage.floor
+        for name in ("_fractional", "_whole"):
+            if best < value:
+                minimised = self._minimise(getattr(self, name), stage)
+                best = max(best, ceil(Fraction(minimised.bound, self._scale(stage))))
+        return min(best, value)
+
+    def _minimise(self, minimiser: Minimiser, stage: Stage) -> Minimised:
+        minimised = minimiser.minimise(stage, MOST_NODES)
         self.stopped = self.stopped or minimised.stopped
-        if minimised.infeasible:
-            return NotFound(proven=True, stopped=False)
-        return max(stage.floor, ceil(Fraction(minimised.bound, self._scale(stage))))
+        return minimised
 
     def bounded(
         self, results: Sequence[StageResult], stages: Sequence[Stage], progress: Progress
@@ -368,17 +433,22 @@ class Relaxation:
         """The values of a plan, with bounds that hold for the request."""
         conditional = False
         for result, stage in zip(results, stages, strict=True):
-            bound = self.bound(stage)
-            known = stage.floor if isinstance(bound, NotFound) else min(bound, result.value)
+            known = self.bound(stage, result.value)
             yield replace(result, bound=known, conditional=conditional)
             proof = "proven" if known == result.value else f"at least {in_steps(known, result.unit)}"
             progress(f"{stage.name}: {in_steps(result.value, stage.unit)}, {proof}")
             conditional = conditional or known < result.value
-            self._minimiser.hold(stage, result.value * self._scale(stage))
+            self._hold(stage, result.value * self._scale(stage))
+
+    def _hold(self, stage: Stage, value: int) -> None:
+        self._held.append((stage, value))
+        for name in ("_fractional", "_whole"):
+            if name in vars(self):
+                getattr(self, name).hold(stage, value)
 
     def _scale(self, stage: Stage) -> int:
         """What a stage may count for one sequence served where it should count 1: stages of precision count parts."""
-        formulation = self._minimiser.formulation
+        formulation = self._fractional.formulation
         served = {id(variable) for variable in formulation.model.served.values()}
         counts_sequences = any(coefficient and id(term) in served for coefficient, term in stage.terms(formulation))
         return self._most_parts if counts_sequences else 1

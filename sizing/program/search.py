@@ -49,6 +49,11 @@ class Found:
     stopped: bool
     notes: tuple[str, ...] = ()
 
+    @property
+    def is_proven(self) -> bool:
+        """Whether every stage meets its bound."""
+        return all(stage.value == stage.bound for stage in self.stages)
+
 
 def search(
     request: Request,

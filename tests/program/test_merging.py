@@ -28,7 +28,7 @@ from sizing.program.solver import Effort
 from sizing.request.request import Request
 from tests.program.instances import ClassCase, Instance, random_instance, request_of
 
-ALWAYS = Merging(most_classes=1, most_alike=1)
+ALWAYS = Merging(most_alike=1, most_apart=0)
 
 MOST_LOSS = Fraction(1, 200)
 SEEDS = range(7_000, 7_040)
@@ -83,7 +83,7 @@ def test_plans_hold_and_bounds_are_valid(seed: int) -> None:
 def test_many_classes_lose_less_than_half_a_percent(seed: int, kv: tuple[str, ...], split: bool) -> None:
     request = request_of(many(seed, 60, kv, split))
     options = enumerate_options(request)
-    found = merged(request, Merging(most_classes=59))
+    found = merged(request, Merging(most_apart=0))
     if isinstance(found, NotFound):
         assert not options.candidates or found.proven
         return
@@ -99,6 +99,32 @@ def test_many_classes_lose_less_than_half_a_percent(seed: int, kv: tuple[str, ..
     first = plan.stages[0]
     assert first.bound is not None
     assert first.value <= ceil(first.bound * (1 + MOST_LOSS)) + 1
+
+
+@pytest.mark.parametrize("seed", range(7_100, 7_105))
+def test_what_groups_do_not_prove_is_searched_class_by_class_and_the_better_is_taken(seed: int) -> None:
+    request = request_of(many(seed, 16, ("bf16", "fp8")))
+    options = enumerate_options(request)
+    apart, grouped = search(request, options.candidates, Effort()), merged(request)
+    found = merged(request, Merging())
+    if not isinstance(found, Found):
+        assert not isinstance(apart, Found)
+        assert not isinstance(grouped, Found)
+        return
+    both = [each for each in (apart, grouped) if isinstance(each, Found)]
+    assert values(found) == min(map(values, both))
+    assert check(compose(request, found.choice, found.stages, options.rejected, notes=found.notes)) == ()
+    for other in both:
+        for stage, least in zip(found.stages, other.stages, strict=True):
+            assert stage.bound is not None
+            assert least.bound is not None
+            assert stage.bound >= least.bound
+            if stage.value != least.value:
+                break
+
+
+def values(found: Found) -> list[int]:
+    return [stage.value for stage in found.stages]
 
 
 def test_few_classes_are_searched_apart() -> None:
@@ -182,7 +208,7 @@ def test_pools_that_do_not_suffice_leave_something() -> None:
 
 def test_a_margin_is_taken_only_where_it_is_needed() -> None:
     request = request_of(many(7_101, 60))
-    free, charged = merged(request), merged(request, Merging(1, 1, (Fraction(4, 1_000),)))
+    free, charged = merged(request), merged(request, Merging(1, 0, (Fraction(4, 1_000),)))
     assert isinstance(free, Found)
     assert isinstance(charged, Found)
     assert "0.4 % more (the loss)" in charged.notes[0]
