@@ -10,7 +10,7 @@ from sizing.report.answer import MEMORY_ONLY, headline, standing
 from sizing.report.cautions import precision_sentences, rejections_in_brief
 from sizing.report.cost import cost_sentences, inventory_sentences
 from sizing.report.grid import Column, bullets, paragraph, table
-from sizing.report.holdings import gpus_decomposed, holdings
+from sizing.report.holdings import deployment_rows, holdings
 from sizing.report.memory_lines import MemoryLine, memory_lines
 from sizing.report.no_plan import partial_sentences, way_sentences
 from sizing.report.pod_use import idle_sentences, pod_sentences
@@ -86,18 +86,7 @@ def _deployments(plan: Plan) -> str:
         Column("weights / KV"),
         Column("KV of one pool"),
     )
-    rows = [
-        (
-            str(number),
-            planned.deployment.model.name,
-            planned.deployment.system.name,
-            gpus_decomposed(planned),
-            f"{planned.deployment.weights} / {planned.deployment.kv_precision.name}",
-            _both(planned.deployment.budget.kv_bytes),
-        )
-        for number, planned in enumerate(plan.deployments, start=1)
-    ]
-    return table(columns, rows)
+    return table(columns, deployment_rows(plan, _both))
 
 
 def _classes(plan: Plan) -> str:

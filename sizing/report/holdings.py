@@ -1,7 +1,7 @@
 """How deployments decompose into GPUs and replicas, and classes into sequences per pool."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sizing.plan.plan import ClassPlacement, Plan, PlannedDeployment, ServedClass
@@ -82,6 +82,21 @@ def _shares(planned: PlannedDeployment) -> Mapping[str, Sequence[Share]]:
             if sequences:
                 shares[name].append(Share(sequences, pattern.count, len(pattern.sequences) > 1))
     return shares
+
+
+def deployment_rows(plan: Plan, kv_of_pool: Callable[[int], str]) -> list[tuple[str, ...]]:
+    """Number, model, system, GPUs, precisions and the KV budget of one pool of each deployment, as text."""
+    return [
+        (
+            str(number),
+            planned.deployment.model.name,
+            planned.deployment.system.name,
+            gpus_decomposed(planned),
+            f"{planned.deployment.weights} / {planned.deployment.kv_precision.name}",
+            kv_of_pool(planned.deployment.budget.kv_bytes),
+        )
+        for number, planned in enumerate(plan.deployments, start=1)
+    ]
 
 
 def gpus_decomposed(planned: PlannedDeployment) -> str:

@@ -12,7 +12,7 @@ from sizing.report.answer import in_brief, stage_amount, systems_bought
 from sizing.report.cautions import precision_sentences, rejections_in_brief
 from sizing.report.cost import cost_sentences, inventory_sentences
 from sizing.report.grid import Column
-from sizing.report.holdings import gpus_decomposed, holdings
+from sizing.report.holdings import deployment_rows, holdings
 from sizing.report.memory_lines import memory_lines
 from sizing.report.pod_use import PodUse, idle_sentences, pod_uses
 from sizing.report.reported import Reported
@@ -142,18 +142,7 @@ def _deployments(reported: Reported) -> Iterator[Section]:
         Column(WEIGHTED),
         Column("KV of one pool", number=True),
     )
-    rows = [
-        (
-            str(number),
-            planned.deployment.model.name,
-            planned.deployment.system.name,
-            gpus_decomposed(planned),
-            f"{planned.deployment.weights} / {planned.deployment.kv_precision.name}",
-            gib(planned.deployment.budget.kv_bytes),
-        )
-        for number, planned in enumerate(reported.plan.deployments, start=1)
-    ]
-    yield Section("deployments", "Deployments", Table(columns, tuple(rows)))
+    yield Section("deployments", "Deployments", Table(columns, tuple(deployment_rows(reported.plan, gib))))
 
 
 def _pods(reported: Reported) -> Iterator[Section]:
