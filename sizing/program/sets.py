@@ -1,7 +1,7 @@
 """The index sets of the program: classes, sites, systems, fills and deployments, sorted by name."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sizing.facility.deployment import Precisions
@@ -74,23 +74,27 @@ class Sets:
         )
 
     def restricted(self, deployments: Collection[str]) -> "Sets":
-        """The same with fewer candidates, and only the kinds of system that carry them."""
-        return self._of([c for c in self.candidates if c.deployment.id in deployments])
+        """The same with fewer candidates, and only the kinds of system that carry them.
+
+        Fills stay, those with other kinds too: a plan may have Pods filled so for the sake of one of the two.
+        """
+        candidates = tuple(c for c in self.candidates if c.deployment.id in deployments)
+        return replace(self, candidates=candidates, systems=self._carrying(candidates))
 
     def of_kinds(self, kinds: Collection[str]) -> "Sets":
-        """The same with only these kinds of system."""
-        return self._of([c for c in self.candidates if c.deployment.system.name in kinds])
-
-    def _of(self, candidates: Sequence[Candidate]) -> "Sets":
-        """The same with fewer candidates; fills of one kind each stay what they are, mixed ones are worked out anew."""
-        if self.request.policy.mixed_pods:
-            return sets_of(self.request, candidates, self.slack)
-        kept = {c.deployment.system.name for c in candidates} | {name for name in self.systems if self.installed(name)}
-        systems = {name: system for name, system in self.systems.items() if name in kept}
+        """The same with only these kinds of system, and fills of no others but what is installed."""
+        candidates = tuple(c for c in self.candidates if c.deployment.system.name in kinds)
+        systems = self._carrying(candidates)
         fills = {
-            site: tuple(fill for fill in fills if kept.issuperset(fill.kinds)) for site, fills in self.fills.items()
+            site: tuple(fill for fill in fills if systems.keys() >= set(fill.kinds))
+            for site, fills in self.fills.items()
         }
-        return Sets(self.request, tuple(candidates), systems, fills, self.slack)
+        return replace(self, candidates=candidates, systems=systems, fills=fills)
+
+    def _carrying(self, candidates: Sequence[Candidate]) -> dict[str, System]:
+        """The kinds of system that carry candidates or are installed."""
+        kept = {c.deployment.system.name for c in candidates} | {name for name in self.systems if self.installed(name)}
+        return {name: system for name, system in self.systems.items() if name in kept}
 
     def kinds_apart(self) -> "list[Sets]":
         """The sets of each kind of system by itself, where it can serve all classes; sorted by name."""
