@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from sizing.advice.second_look import second_look
 from sizing.advice.shares import first_part
+from sizing.advice.within_limits import search_within_limits
 from sizing.plan.check import check
 from sizing.plan.choice import Choice
 from sizing.plan.compose import compose
 from sizing.plan.plan import NoPlan, Plan
 from sizing.program.deployments import Candidate, enumerate_options
-from sizing.program.merging import search_merged
 from sizing.program.search import Found
 from sizing.program.solver import Effort
 from sizing.request.request import Request
@@ -42,7 +42,7 @@ def answer(
     Raises CheckFailed where a finished plan does not hold: such a plan is never shown.
     """
     options = enumerate_options(request)
-    found = search_merged(request, options.candidates, first_part(effort) if extras.any else effort, progress)
+    found = search_within_limits(request, options.candidates, first_part(effort) if extras.any else effort, progress)
     if not isinstance(found, Found):
         from sizing.advice.explain import explain
 

@@ -138,7 +138,7 @@ def _systems_that_fit(request: Request, limit: StatedLimit, plan: Plan) -> int |
     (kind,), (fill,) = kinds, fills
     load = next(load for load in site_loads(site, request.policy.power_basis) if load.name == limit.name)
     each = known(load.of_system(next(system for system in request.candidates if system.name == kind)))
-    count = sum(filled.count * dict(filled.systems)[kind] for filled in here)
+    count = sum(filled.count * dict(filled.systems).get(kind, 0) for filled in here)
     while count and each * count + load.of_pod(fill) * -(-count // fill.count(kind)) > limit.value:
         count -= 1
     return count

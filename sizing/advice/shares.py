@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from sizing.advice.within_limits import search_within_limits
 from sizing.program.deployments import Candidate
 from sizing.program.exact import NotFound
-from sizing.program.merging import search_merged
 from sizing.program.objective import TIE_BREAKS, Stage
 from sizing.program.search import Found
 from sizing.program.solver import Effort
@@ -51,4 +51,4 @@ def best_plan(
     """
     if effort.seconds_left <= 0:
         return NotFound(proven=False, stopped=True)
-    return search_merged(request, candidates, effort, stages=stages, tie_breaks=tie_breaks)
+    return search_within_limits(request, candidates, effort, stages=stages, tie_breaks=tie_breaks)

@@ -244,17 +244,19 @@ class ExactSearch:
     def _implied(self, stage: Stage) -> int:
         """A bound by arithmetic, from what is known of stages before: of one kind of system, power tells the GPUs."""
         known = ((held, self._bounds[held.name]) for held, _ in self._held if held.name in self._bounds)
-        return max((ceil(share_of(stage, held, self._bought) * bound) for held, bound in known), default=0)
+        return max((ceil(share_of(stage, held, self._counted) * bound) for held, bound in known), default=0)
 
     def _is_done_with(self, stage: Stage) -> bool:
         """Whether a stage held counts the same in other units: what could be done about it has been done."""
-        shares = ((share_of(stage, held, self._bought), share_of(held, stage, self._bought)) for held, _ in self._held)
+        shares = (
+            (share_of(stage, held, self._counted), share_of(held, stage, self._counted)) for held, _ in self._held
+        )
         return self.plan is not None and any(share * back == 1 for share, back in shares)
 
     @cached_property
-    def _bought(self) -> Formulation:
-        """What is bought and nothing that runs on it."""
-        return declare(replace(self.sets, candidates=()), PatternContents(Columns({}, complete=False)))
+    def _counted(self) -> Formulation:
+        """Every variable that a stage may count, and no pools."""
+        return declare(self.sets, PatternContents(Columns({}, complete=False)))
 
     def _decide(self, stage: Stage, bound: int) -> int | NotFound:
         """The integer program over a column set that lacks nothing: its value is the stage's, its bound valid."""

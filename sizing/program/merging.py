@@ -91,7 +91,7 @@ def search_merged(
     if not many or slack.demand_parts or not sets_of(request, candidates, slack).can_serve_all():
         return search_apart()
     found = _search_groups(request, candidates, many, effort, progress, stages, slack, tie_breaks, merging)
-    if isinstance(found, Found) and (len(request.classes) > merging.most_apart or found.is_proven):
+    if isinstance(found, Found) and (len(request.classes) > merging.most_apart or found.is_within(effort.gap)):
         return found
     if isinstance(found, NotFound) and found.proven:
         return found
@@ -99,7 +99,8 @@ def search_merged(
     if not isinstance(found, Found) or not isinstance(apart, Found):
         return found if isinstance(found, Found) else apart
     better, other = sorted((apart, found), key=lambda each: [stage.value for stage in each.stages])
-    return replace(better, stages=tuple(_bounded_by_both(better.stages, other.stages)))
+    stages_of_both = tuple(_bounded_by_both(better.stages, other.stages))
+    return replace(better, stages=stages_of_both, stopped=better.stopped or other.stopped)
 
 
 def _bounded_by_both(better: Sequence[StageResult], other: Sequence[StageResult]) -> Iterator[StageResult]:
@@ -129,14 +130,16 @@ def _search_groups(
     if relaxation.proves_that_there_is_none(stages[0]):
         return NotFound(proven=True, stopped=False)
     groups = [group for alike in many for group in groups_of(alike, GROUPS)]
-    merged = in_steps(sum(map(len, many)), "classes")
+    members = {service.name for group in groups for service in group}
+    every_group = [*groups, *((service,) for service in request.classes if service.name not in members)]
+    merged = in_steps(len(members), "classes")
     for margin in merging.margins:
         progress(f"{merged} in {in_steps(len(groups), 'groups')}, every sequence with {percent(margin, 1)} more bytes")
-        sets = sets_of(*by_mean(request, candidates, groups, margin), slack)
+        sets = sets_of(*by_mean(request, candidates, every_group, margin), slack)
         found = plan_of_bytes(sets, effort, stages, tie_breaks)
         if found is None:
             break
-        choice = packed(found.choice, request, candidates, groups)
+        choice = packed(found.choice, request, candidates, every_group)
         if choice is not None:
             results = tuple(relaxation.bounded(found.stages, stages, progress))
             note = _note(merged, len(groups), margin)
@@ -273,16 +276,13 @@ def _grouped(
 
 
 def packed(choice: Choice, request: Request, candidates: Sequence[Candidate], groups: Sequence[Group]) -> Choice | None:
-    """A choice for groups as one for their members: the pools of their models are filled anew, replica by replica.
+    """A choice for groups, which tells no pools, as one for their members: pools are filled replica by replica.
 
-    None where the sequences do not fit.
+    Every class is in a group. None where the sequences do not fit.
     """
     classes = {service.name: service for service in request.classes}
-    merged = {group[0].model.name for group in groups}
     served = dict(_served_members(choice, groups))
-    pools = Counter(
-        {key: count for key, count in choice.pools.items() if choice.deployments[key[0]].model.name not in merged}
-    )
+    pools: Counter[tuple[str, Sequences]] = Counter()
     left: dict[tuple[str, Precisions], dict[str, int]] = defaultdict(dict)
     for (name, pair), sequences in served.items():
         left[classes[name].model.name, pair][name] = sequences
@@ -292,8 +292,6 @@ def packed(choice: Choice, request: Request, candidates: Sequence[Candidate], gr
         if choice.replicas.get(deployment.id):
             running[deployment.model.name, deployment.precisions].append(candidate)
     for model, pair in sorted(left, key=str):
-        if model not in merged:
-            continue
         waiting = left[model, pair]
         shortest = min(waiting, key=lambda name: (classes[name].context, name))
         # the largest sequences come first, and need not fit the smallest pools
@@ -311,9 +309,6 @@ def _served_members(choice: Choice, groups: Sequence[Group]) -> Iterator[tuple[t
     waiting = {group[0].name: [(service.name, service.demand) for service in reversed(group)] for group in groups}
     for (name, pair), sequences in sorted(choice.served.items(), key=str):
         left = sequences
-        if name not in waiting:
-            yield (name, pair), sequences
-            continue
         while left:
             member, wanted = waiting[name].pop()
             taken = min(left, wanted)

@@ -49,10 +49,9 @@ class Found:
     stopped: bool
     notes: tuple[str, ...] = ()
 
-    @property
-    def is_proven(self) -> bool:
-        """Whether every stage meets its bound."""
-        return all(stage.value == stage.bound for stage in self.stages)
+    def is_within(self, gap: float) -> bool:
+        """Whether every stage is known to be within a gap of its bound; 0: whether all is proven."""
+        return all(stage.gap is not None and stage.gap <= gap for stage in self.stages)
 
 
 def search(
@@ -253,8 +252,11 @@ class KindsApart:
                 roughly = self._together.is_large and not self._apart_suffices
                 improved = kind.minimise(stage, cutoff=best, roughly=roughly)
                 if isinstance(improved, NotFound):
-                    self._dropped_unproven |= not improved.proven
-                    self._apart.remove(kind)
+                    if self._apart_suffices and not improved.proven:
+                        bounds.append(bound)  # no other search covers what this one leaves open
+                    else:
+                        self._dropped_unproven |= not improved.proven
+                        self._apart.remove(kind)
                     continue
                 bounds.append(improved)
                 if kind.plan is not None:

@@ -26,7 +26,7 @@ from sizing.program.search import Found, search
 from sizing.program.sets import sets_of
 from sizing.program.solver import Effort
 from sizing.request.request import Request
-from tests.program.instances import ClassCase, Instance, random_instance, request_of
+from tests.program.instances import ClassCase, Instance, ModelCase, random_instance, request_of
 
 ALWAYS = Merging(most_alike=1, most_apart=0)
 
@@ -125,6 +125,19 @@ def test_what_groups_do_not_prove_is_searched_class_by_class_and_the_better_is_t
 
 def values(found: Found) -> list[int]:
     return [stage.value for stage in found.stages]
+
+
+@pytest.mark.parametrize("most_apart", [0, 100])
+def test_classes_of_other_models_are_packed_beside_the_groups(most_apart: int) -> None:
+    instance = many(7_101, 13)
+    other = ModelCase("other", 8, 1_000, 0)
+    alone = ClassCase("other", "other", 1_000, 3, instance.classes[0].weights[:1], ("bf16",))
+    request = request_of(replace(instance, models=(*instance.models, other), classes=(*instance.classes, alone)))
+    options, found = enumerate_options(request), merged(request, Merging(most_apart=most_apart))
+    assert isinstance(found, Found)
+    plan = compose(request, found.choice, found.stages, options.rejected, notes=found.notes)
+    assert check(plan) == ()
+    assert "other" in {served.name for served in plan.classes}
 
 
 def test_few_classes_are_searched_apart() -> None:

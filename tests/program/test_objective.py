@@ -54,6 +54,13 @@ def test_gpus_and_power_come_together(stage: str, other: str, share: Fraction) -
     assert share_of(STAGES[stage], STAGES[other], whole_program()) == share
 
 
+def test_a_blend_promises_nothing_where_sequences_alone_may_make_it_up() -> None:
+    formulation = formulation_of([CHOOSY], ALL_PAIRS)
+    blend = stage_of(formulation.sets.request, "30 gpus + precision")
+    assert share_of(STAGES["gpus"], blend, formulation) == 0
+    assert share_of(blend, STAGES["gpus"], formulation) == 30
+
+
 def test_what_may_count_less_than_nothing_is_never_promised() -> None:
     idle, _ = TIE_BREAKS
     assert share_of(idle, STAGES["gpus"], whole_program()) == 0

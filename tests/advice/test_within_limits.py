@@ -1,0 +1,90 @@
+"""A plan at the edge of what fits: found from outside the limits where the search from inside finds none."""
+
+import sizing
+from sizing.advice.within_limits import search_within_limits
+from sizing.plan.plan import NoPlan, Plan, Status
+from sizing.program.deployments import enumerate_options
+from sizing.program.exact import NotFound
+from sizing.program.merging import search_merged
+from sizing.program.search import Found
+from sizing.program.solver import Effort
+
+EDGE = {
+    "name": "Edge",
+    "classes": [
+        {"name": "short", "model": "deepseek-v3", "context": 12345, "concurrency": 3400, "kv_precision": ["fp8"]},
+        {
+            "name": "long",
+            "model": "deepseek-v3",
+            "context": 100000,
+            "concurrency": 1589,
+            "kv_precision": ["bf16", "fp8"],
+        },
+        {
+            "name": "middle",
+            "model": "deepseek-v3",
+            "context": 65536,
+            "concurrency": 5737,
+            "kv_precision": ["bf16", "fp8"],
+        },
+    ],
+    "policy": {"systems": ["hgx-b300-8-liquid"], "supply": {"hgx-b300-8-liquid": 16}},
+}
+
+
+def test_a_plan_that_just_fits_is_found_and_proven() -> None:
+    """16 systems hold the load and no more are to be had."""
+    request = sizing.load_workload(EDGE)
+    plan = sizing.solve(request)
+    assert isinstance(plan, Plan)
+    assert plan.status is Status.OPTIMAL
+    assert dict(plan.systems) == {"hgx-b300-8-liquid": 16}
+
+
+def test_a_search_from_inside_alone_does_not_find_it() -> None:
+    """Else the case shows nothing, and another is to be looked for."""
+    request = sizing.load_workload(EDGE)
+    candidates = enumerate_options(request).candidates
+    assert search_merged(request, candidates, Effort()) == NotFound(proven=False, stopped=False)
+    found = search_within_limits(request, candidates, Effort())
+    assert isinstance(found, Found)
+    assert [stage.stage for stage in found.stages] == list(request.policy.objective)
+
+
+def test_a_blend_bounds_no_stage_that_counts_only_part_of_it() -> None:
+    """30 for each of 8 GPUs and 1 for each of 240 sequences in fp8, or 30 for each of 16: both 480, and 8 is fewer."""
+    classes = [
+        {
+            "name": "a",
+            "model": "qwen3-235b-a22b",
+            "context": 16384,
+            "concurrency": 240,
+            "kv_precision": ["bf16", "fp8"],
+        },
+        {"name": "b", "model": "llama-3.1-70b", "context": 8192, "concurrency": 80, "kv_precision": ["bf16", "fp8"]},
+    ]
+    policy = {"systems": ["hgx-b300-8-liquid"], "objective": ["30 gpus + precision", "gpus"]}
+    plan = sizing.solve(sizing.load_workload({"name": "Blend", "classes": classes, "policy": policy}))
+    assert isinstance(plan, Plan)
+    assert [(stage.value, stage.bound) for stage in plan.stages] == [(480, 480), (8, 8)]
+
+
+def test_a_pod_with_nothing_in_it_does_not_stop_an_explanation() -> None:
+    """No stage counts Pods, so that some of what would do stand empty."""
+    classes = [
+        {"name": "a", "model": "llama-3.3-70b", "context": 19726, "concurrency": 1225, "kv_precision": ["bf16", "fp8"]},
+        {"name": "b", "model": "llama-3.1-8b", "context": 17609, "concurrency": 913, "kv_precision": ["bf16", "fp8"]},
+    ]
+    policy = {"systems": ["hgx-b300-8-liquid"], "objective": ["precision"], "split_precision": True}
+    site = {"pods": 3, "liquid_heat": "10 kW"}
+    request = sizing.load_workload({"name": "Empty", "classes": classes, "site": site, "policy": policy})
+    answer = sizing.solve(request, gap=0.9)
+    assert isinstance(answer, NoPlan)
+    assert any("liquid heat" in reason for reason in answer.reasons)
+
+
+def test_one_system_less_is_no_plan() -> None:
+    fewer = {**EDGE, "policy": {"systems": ["hgx-b300-8-liquid"], "supply": {"hgx-b300-8-liquid": 15}}}
+    answer = sizing.solve(sizing.load_workload(fewer))
+    assert isinstance(answer, NoPlan)
+    assert answer.status is Status.INFEASIBLE
