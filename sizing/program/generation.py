@@ -22,6 +22,9 @@ MOST_ROUNDS = 200
 MOST_HALVED = 10
 """Times that a margin is halved until what lies within it is few."""
 
+CHOSEN_FROM = 4
+"""Times as many patterns as are wanted, among which the nearest are chosen evenly."""
+
 CLOSE = 1e-4
 """Share by which the bound of column generation may stay below what it could still become."""
 
@@ -92,9 +95,13 @@ class Generation:
         return closing_patterns(self._groups, converged.duals, converged.scales, margin, self._demands, most)
 
     def nearest(self, margin: float, converged: Converged, most: int) -> list[tuple[str, Sequences]]:
-        """The same within half of the margin, or a quarter, and so on, until they are few; none if they never are."""
-        halved = (self.within(margin / 2**times, converged, most) for times in range(1, MOST_HALVED))
-        return next((patterns for patterns in halved if patterns is not None), [])
+        """At most so many of those within half of the margin, or a quarter, and so on, until they are few enough.
+
+        Where many are equally near, as often none costs anything, every second or third of them is taken, or fourth.
+        """
+        halved = (self.within(margin / 2**times, converged, CHOSEN_FROM * most) for times in range(1, MOST_HALVED))
+        patterns = next((patterns for patterns in halved if patterns is not None), [])
+        return patterns[:: max(1, -(-len(patterns) // max(1, most)))]
 
 
 def _is_close(bound: float, objective: float, step: int) -> bool:

@@ -203,7 +203,7 @@ def test_where_patterns_are_too_many_to_close_those_nearest_are_added(
     found = solve(small_instance(seed), Effort())[-1]
     assert isinstance(found, Found)
     assert tuple(stage.value for stage in found.stages) == answer(seed)
-    monkeypatch.setattr(exact, "MOST_NEAR", -1)
+    monkeypatch.setattr(exact, "MOST_NEAR", 0)
     found = solve(small_instance(seed), Effort())[-1]
     assert isinstance(found, Found)
     assert tuple(stage.value for stage in found.stages) != answer(seed)

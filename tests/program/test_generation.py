@@ -74,8 +74,9 @@ def test_what_is_nearest_is_part_of_what_is_within() -> None:
     margin = found.margin(6 * NODE.gpus)
     within = few.within(margin, found, EVERYTHING)
     assert within is not None
-    nearest = few.nearest(margin, found, len(within) // 2)
-    assert 0 < len(nearest) <= len(within) // 2
+    wanted = len(within) // 8
+    nearest = few.nearest(margin, found, wanted)
+    assert 0 < len(nearest) <= wanted
     assert set(nearest) <= set(within)
     assert few.within(margin, found, len(within) - 1) is None
     assert few.nearest(margin, found, 0) == []
