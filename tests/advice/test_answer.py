@@ -51,7 +51,7 @@ def test_a_search_that_was_stopped_is_not_reproducible(monkeypatch: pytest.Monke
     found = search(asked, enumerate_options(asked).candidates, Effort())
     assert isinstance(found, Found)
     stopped = Found(found.choice, found.stages, stopped=True)
-    monkeypatch.setattr("sizing.advice.answer.search_merged", lambda *_: stopped)
+    monkeypatch.setattr("sizing.advice.answer.search_within_limits", lambda *_: stopped)
     plan = answer(asked, Effort())
     assert isinstance(plan, Plan)
     assert not plan.reproducible
