@@ -1,4 +1,4 @@
-"""A search that finds its way from outside: where no plan is found, one that exceeds limits is, and comes back in."""
+"""A search from outside the limits, where none from inside finds a plan: what exceeds them is the first stage."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

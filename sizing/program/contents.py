@@ -19,7 +19,7 @@ from sizing.program.patterns import Columns
 from sizing.program.sets import Sets
 from sizing.program.spreading import Running
 
-NONE = Fraction(0)
+NO_MARGIN = Fraction(0)
 
 
 class Contents(ABC):
@@ -82,6 +82,7 @@ class RunningContents(PatternContents):
     """`runs[n]`: whether one of the ways to run a model is the one chosen; just one of each model is.
 
     Each brings its replicas, pools and sequences with it, so that models meet in what they share and nowhere else.
+    `runs[n]` has no upper bound of its own, whose dual would take part of what `models_run_once` carries.
     """
 
     def __init__(self, runnings: Sequence[Running]) -> None:
@@ -139,7 +140,7 @@ class FractionalContents(Contents):
     With a `margin` every sequence takes that share more than its bytes: no bound then, but room to pack whole ones.
     """
 
-    def __init__(self, whole_replicas: bool = False, margin: Fraction = NONE) -> None:
+    def __init__(self, whole_replicas: bool = False, margin: Fraction = NO_MARGIN) -> None:
         self.margin = margin
         self.counts = pyo.NonNegativeIntegers if whole_replicas else pyo.NonNegativeReals
 
@@ -147,6 +148,7 @@ class FractionalContents(Contents):
         candidates = {c.deployment.id: c for c in sets.candidates}
         self._candidates = candidates
         demands = {service.name: service.demand for service in sets.classes}
+        used_share = float(1 / (1 + self.margin))
         self._holding: dict[tuple[str, Precisions], list[tuple[str, str]]] = defaultdict(list)
         for candidate in sets.candidates:
             for name in sorted(candidate.sizes):
@@ -157,9 +159,8 @@ class FractionalContents(Contents):
 
         def contents_fit_bytes(model: Model, deployment: str) -> Expression:
             candidate = candidates[deployment]
-            taken = {name: candidate.share(name) * (1 + self.margin) for name in candidate.sizes}
-            shares = ((share, model.sequences[deployment, name]) for name, share in taken.items())
-            return linear(shares) <= model.used_pools[deployment]
+            shares = ((candidate.share(name), model.sequences[deployment, name]) for name in candidate.sizes)
+            return linear(shares) <= used_share * model.used_pools[deployment]
 
         def contents_fit_whole(model: Model, deployment: str, name: str) -> Expression:
             most = min(candidates[deployment].alone(name), demands[name])

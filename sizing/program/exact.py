@@ -98,7 +98,7 @@ class ExactSearch:
         self._held: list[tuple[Stage, int]] = []
         self._bounds: dict[str, int] = {}
         self._worthwhile: dict[tuple[str, Sequences], None] = {}
-        self._relaxed_by_margin: dict[Fraction, Minimiser] = {}
+        self._relaxations: dict[Fraction | None, Minimiser] = {}
 
     @property
     def is_large(self) -> bool:
@@ -118,7 +118,7 @@ class ExactSearch:
             promised = max(stage.floor, self._promised(stage), self._implied(stage))
             if self.is_large or promised > cutoff or self._is_met(stage, promised) or self._is_out_of_time():
                 return promised
-            relaxed = self._minimise(self._relaxed, stage)
+            relaxed = self._minimise(self._relaxed(), stage)
             if relaxed.infeasible and self.plan is None:
                 return NotFound(proven=True, stopped=False)
             self._bounds[stage.name] = max(promised, relaxed.bound)
@@ -182,9 +182,10 @@ class ExactSearch:
         if self.plan is not None and self.value(stage) > value:
             self.plan = None
             vars(self).pop("_exact", None)
-        built = [getattr(self, name) for name in ("_relaxed", "_exact") if name in vars(self)]
-        for minimiser in (*built, *self._relaxed_by_margin.values()):
-            minimiser.hold(stage, value)
+        for relaxation in self._relaxations.values():
+            relaxation.hold(stage, value)
+        if "_exact" in vars(self):
+            self._exact.hold(stage, value)
 
     @cached_property
     def _generation(self) -> Generation:
@@ -194,14 +195,18 @@ class ExactSearch:
     def _models_apart(self) -> ModelsApart:
         return ModelsApart(self.sets, self.effort)
 
-    @cached_property
-    def _relaxed(self) -> Minimiser:
-        return self._relaxation(FractionalContents())
+    def _relaxed(self, margin: Fraction | None = None) -> Minimiser:
+        """The fractional relaxation; given a margin, with whole replicas too. It gives bounds, and never a plan itself.
 
-    def _relaxed_whole(self, margin: Fraction) -> Minimiser:
-        if margin not in self._relaxed_by_margin:
-            self._relaxed_by_margin[margin] = self._relaxation(FractionalContents(whole_replicas=True, margin=margin))
-        return self._relaxed_by_margin[margin]
+        It may take no more time for them than any other program.
+        """
+        if margin not in self._relaxations:
+            contents = (
+                FractionalContents() if margin is None else FractionalContents(whole_replicas=True, margin=margin)
+            )
+            effort = replace(self.effort, share_for_a_plan=SHARE_OF_A_SOLVE)
+            self._relaxations[margin] = self._minimiser(contents, effort=effort)
+        return self._relaxations[margin]
 
     @cached_property
     def _exact(self) -> Minimiser:
@@ -209,10 +214,6 @@ class ExactSearch:
             return self._minimiser(PatternContents(self._generation.columns))
         columns = self._generation.columns.restricted(self._worthwhile)
         return self._minimiser(PatternContents(columns), self.sets.restricted({key for key, _ in self._worthwhile}))
-
-    def _relaxation(self, contents: FractionalContents) -> Minimiser:
-        """It gives bounds, never a plan, and may take no more time for them than any other."""
-        return self._minimiser(contents, effort=replace(self.effort, share_for_a_plan=SHARE_OF_A_SOLVE))
 
     def _minimiser(self, contents: Contents, sets: Sets | None = None, effort: Effort | None = None) -> Minimiser:
         minimiser = Minimiser(formulate(sets or self.sets, contents), effort or self.effort)
@@ -255,7 +256,9 @@ class ExactSearch:
 
     @cached_property
     def _counted(self) -> Formulation:
-        """Every variable that a stage may count, and no pools."""
+        """Every variable that a stage may count: those of the relaxation where that is built anyway."""
+        if None in self._relaxations:
+            return self._relaxed().formulation
         return declare(self.sets, PatternContents(Columns({}, complete=False)))
 
     def _decide(self, stage: Stage, bound: int) -> int | NotFound:
@@ -312,7 +315,7 @@ class ExactSearch:
         costs = {c.deployment.id: float(c.deployment.gpus_per_replica) for c in self.sets.candidates}
         better: Formulation | None = None
         for margin in MARGINS:
-            program = self._relaxed_whole(margin)
+            program = self._relaxed(margin)
             relaxed = self._minimise(program, stage, MOST_NODES_OF_A_RELAXATION)
             if not margin:
                 bound = max(bound, relaxed.bound)

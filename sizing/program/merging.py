@@ -17,7 +17,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import groupby
 from math import ceil
 
@@ -382,38 +381,32 @@ class Relaxation:
 
         numbered = [(group, sum(parts[service.name] * service.demand for service in group)) for group in groups]
         policy = replace(request.policy, split_precision=True)
-        sets = sets_of(*_grouped(replace(request, policy=policy), candidates, numbered, bytes_of_part), slack)
-        self._sets = sets
+        self._sets = sets_of(*_grouped(replace(request, policy=policy), candidates, numbered, bytes_of_part), slack)
         self._effort = effort
         self._held: list[tuple[Stage, int]] = []
+        self._relaxations: dict[bool, Minimiser] = {}
         self._most_parts = max(parts.values())
         self.stopped = False
 
-    @cached_property
-    def _fractional(self) -> Minimiser:
-        return self._minimiser(FractionalContents())
-
-    @cached_property
-    def _whole(self) -> Minimiser:
+    def _relaxed(self, whole_replicas: bool) -> Minimiser:
         """With whole replicas: a stronger bound, and a harder program."""
-        return self._minimiser(FractionalContents(whole_replicas=True))
-
-    def _minimiser(self, contents: FractionalContents) -> Minimiser:
-        minimiser = Minimiser(formulate(self._sets, contents), self._effort)
-        for stage, value in self._held:
-            minimiser.hold(stage, value)
-        return minimiser
+        if whole_replicas not in self._relaxations:
+            minimiser = Minimiser(formulate(self._sets, FractionalContents(whole_replicas)), self._effort)
+            for stage, value in self._held:
+                minimiser.hold(stage, value)
+            self._relaxations[whole_replicas] = minimiser
+        return self._relaxations[whole_replicas]
 
     def proves_that_there_is_none(self, stage: Stage) -> bool:
         """Whether not even fractions of replicas serve all."""
-        return self._minimise(self._fractional, stage).infeasible
+        return self._minimise(self._relaxed(whole_replicas=False), stage).infeasible
 
     def bound(self, stage: Stage, value: int) -> int:
         """A lower bound of a stage under those held, as strong as one that proves a value if it can be."""
         best = stage.floor
-        for name in ("_fractional", "_whole"):
+        for whole_replicas in (False, True):
             if best < value:
-                minimised = self._minimise(getattr(self, name), stage)
+                minimised = self._minimise(self._relaxed(whole_replicas), stage)
                 best = max(best, ceil(Fraction(minimised.bound, self._scale(stage))))
         return min(best, value)
 
@@ -437,13 +430,12 @@ class Relaxation:
 
     def _hold(self, stage: Stage, value: int) -> None:
         self._held.append((stage, value))
-        for name in ("_fractional", "_whole"):
-            if name in vars(self):
-                getattr(self, name).hold(stage, value)
+        for relaxation in self._relaxations.values():
+            relaxation.hold(stage, value)
 
     def _scale(self, stage: Stage) -> int:
         """What a stage may count for one sequence served where it should count 1: stages of precision count parts."""
-        formulation = self._fractional.formulation
+        formulation = self._relaxed(whole_replicas=False).formulation
         served = {id(variable) for variable in formulation.model.served.values()}
         counts_sequences = any(coefficient and id(term) in served for coefficient, term in stage.terms(formulation))
         return self._most_parts if counts_sequences else 1

@@ -1,8 +1,9 @@
-"""Each model by itself: what models share is paid for at the prices of the linear program, and nothing else ties them.
+"""Each model by itself: what models share is paid for at the prices of a linear program, and nothing else ties them.
 
 The rows that models share (domains, and with them systems, Pods and limits; stages that are held) are dropped, and what
-a replica or a sequence takes of them is charged at the duals of the converged linear program. What is left falls apart
-into one small program a model. Its value is a lower bound (Lagrangian relaxation: Geoffrion 1974), at any prices:
+a replica or a sequence takes of them is charged at duals: of the linear program over patterns, or over ways to run each
+model. What is left falls apart into one small program a model. Its value is a lower bound (Lagrangian relaxation:
+Geoffrion 1974), at any prices:
 
     bound = part of the duals' objective that shared rows carry + sum over models of the least that each must pay
 

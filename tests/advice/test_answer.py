@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from sizing import load_workload
 from sizing.advice.answer import answer
 from sizing.plan.check import check
 from sizing.plan.document import no_plan_document, plan_document, to_json
@@ -68,3 +69,21 @@ def test_every_answer_can_be_written(seed: int) -> None:
         assert told.reasons
         assert json.loads(to_json(no_plan_document(told)))["reasons"] == list(told.reasons)
         assert told.reasons[0].split()[0] in no_plan_report(told)
+
+
+def test_a_blend_bounds_no_stage_that_counts_only_part_of_it() -> None:
+    """30 for each of 8 GPUs and 1 for each of 240 sequences in fp8, or 30 for each of 16: both 480, and 8 is fewer."""
+    classes = [
+        {
+            "name": "a",
+            "model": "qwen3-235b-a22b",
+            "context": 16384,
+            "concurrency": 240,
+            "kv_precision": ["bf16", "fp8"],
+        },
+        {"name": "b", "model": "llama-3.1-70b", "context": 8192, "concurrency": 80, "kv_precision": ["bf16", "fp8"]},
+    ]
+    policy = {"systems": ["hgx-b300-8-liquid"], "objective": ["30 gpus + precision", "gpus"]}
+    plan = answer(load_workload({"name": "Blend", "classes": classes, "policy": policy}), Effort())
+    assert isinstance(plan, Plan)
+    assert [(stage.value, stage.bound) for stage in plan.stages] == [(480, 480), (8, 8)]

@@ -398,3 +398,17 @@ def test_every_option_gives_a_plan() -> None:
             assert isinstance(answer(changed, Effort()), Plan)
             applied += 1
     assert applied
+
+
+def test_a_pod_with_nothing_in_it_does_not_stop_an_explanation() -> None:
+    """No stage counts Pods, so that some of what would do stand empty."""
+    classes = [
+        {"name": "a", "model": "llama-3.3-70b", "context": 19726, "concurrency": 1225, "kv_precision": ["bf16", "fp8"]},
+        {"name": "b", "model": "llama-3.1-8b", "context": 17609, "concurrency": 913, "kv_precision": ["bf16", "fp8"]},
+    ]
+    policy = {"systems": ["hgx-b300-8-liquid"], "objective": ["precision"], "split_precision": True}
+    site = {"pods": 3, "liquid_heat": "10 kW"}
+    request = load_workload({"name": "Empty", "classes": classes, "site": site, "policy": policy})
+    told = answer(request, Effort(gap=0.9))
+    assert isinstance(told, NoPlan)
+    assert any("liquid heat" in reason for reason in told.reasons)

@@ -51,38 +51,6 @@ def test_a_search_from_inside_alone_does_not_find_it() -> None:
     assert [stage.stage for stage in found.stages] == list(request.policy.objective)
 
 
-def test_a_blend_bounds_no_stage_that_counts_only_part_of_it() -> None:
-    """30 for each of 8 GPUs and 1 for each of 240 sequences in fp8, or 30 for each of 16: both 480, and 8 is fewer."""
-    classes = [
-        {
-            "name": "a",
-            "model": "qwen3-235b-a22b",
-            "context": 16384,
-            "concurrency": 240,
-            "kv_precision": ["bf16", "fp8"],
-        },
-        {"name": "b", "model": "llama-3.1-70b", "context": 8192, "concurrency": 80, "kv_precision": ["bf16", "fp8"]},
-    ]
-    policy = {"systems": ["hgx-b300-8-liquid"], "objective": ["30 gpus + precision", "gpus"]}
-    plan = sizing.solve(sizing.load_workload({"name": "Blend", "classes": classes, "policy": policy}))
-    assert isinstance(plan, Plan)
-    assert [(stage.value, stage.bound) for stage in plan.stages] == [(480, 480), (8, 8)]
-
-
-def test_a_pod_with_nothing_in_it_does_not_stop_an_explanation() -> None:
-    """No stage counts Pods, so that some of what would do stand empty."""
-    classes = [
-        {"name": "a", "model": "llama-3.3-70b", "context": 19726, "concurrency": 1225, "kv_precision": ["bf16", "fp8"]},
-        {"name": "b", "model": "llama-3.1-8b", "context": 17609, "concurrency": 913, "kv_precision": ["bf16", "fp8"]},
-    ]
-    policy = {"systems": ["hgx-b300-8-liquid"], "objective": ["precision"], "split_precision": True}
-    site = {"pods": 3, "liquid_heat": "10 kW"}
-    request = sizing.load_workload({"name": "Empty", "classes": classes, "site": site, "policy": policy})
-    answer = sizing.solve(request, gap=0.9)
-    assert isinstance(answer, NoPlan)
-    assert any("liquid heat" in reason for reason in answer.reasons)
-
-
 def test_one_system_less_is_no_plan() -> None:
     fewer = {**EDGE, "policy": {"systems": ["hgx-b300-8-liquid"], "supply": {"hgx-b300-8-liquid": 15}}}
     answer = sizing.solve(sizing.load_workload(fewer))
