@@ -5,13 +5,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sizing.advice.conflicts import Conflicts
-from sizing.advice.limits import stated_limits
 from sizing.advice.questions import Questions
 from sizing.advice.restrictions import Restriction, restrictions
 from sizing.advice.shares import best_plan, in_turn
 from sizing.facility.deployment import Precisions
 from sizing.plan.check import check
 from sizing.plan.compose import compose
+from sizing.plan.limits import stated_limits
 from sizing.plan.plan import Alternative, Alternatives, NoAlternative, Plan, Status
 from sizing.plan.words import signed, stated_in_words
 from sizing.program.deployments import Candidate

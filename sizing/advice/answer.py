@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from sizing.advice.second_look import second_look
 from sizing.advice.shares import first_part
-from sizing.advice.within_limits import search_within_limits
 from sizing.plan.check import check
 from sizing.plan.choice import Choice
 from sizing.plan.compose import compose
@@ -13,6 +12,7 @@ from sizing.plan.plan import NoPlan, Plan
 from sizing.program.deployments import Candidate, enumerate_options
 from sizing.program.search import Found
 from sizing.program.solver import Effort
+from sizing.program.within_limits import search_within_limits
 from sizing.request.request import Request
 from sizing.units.errors import CheckFailed
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
 
-from sizing.advice.limits import stated_limits, with_limit
 from sizing.advice.precisions import further_precisions, largest_classes
 from sizing.plan.inventory import installed_systems
+from sizing.plan.limits import stated_limits, with_limit
 from sizing.plan.plan import Plan, Setting, StatedLimit
 from sizing.plan.words import KV_PRECISION, bare_amount, limit_in_words, stated_in_words
 from sizing.pool.gpu import HbmBasis

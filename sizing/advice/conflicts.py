@@ -5,8 +5,8 @@ An irreducible set of the linear relaxation would not do: whether whole Pods and
 
 from collections.abc import Sequence
 
-from sizing.advice.limits import exceeded
 from sizing.advice.questions import Questions
+from sizing.plan.limits import exceeded
 from sizing.plan.plan import StatedLimit
 from sizing.program.exact import NotFound
 

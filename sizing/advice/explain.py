@@ -1,20 +1,21 @@
 """Why there is no plan, and what would give one: first arithmetic, then the program asked again.
 
 Which limits conflict; the least change of each, and the cheapest of several; fewer bits; less demand; and how much of
-the demand fits as it is.
+the demand fits as it is. Where it is not settled whether there is a plan, the same but for conflicts: what would give
+one, or part of one, helps then too.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sizing.advice.conflicts import Conflicts
-from sizing.advice.limits import stated_limits
 from sizing.advice.obstacles import classes_that_fit, obstacles_in_words
 from sizing.advice.partial import largest_share, less_concurrency
 from sizing.advice.precisions import other_precisions
 from sizing.advice.questions import Questions
 from sizing.advice.relaxations import WayOut, alone, together
 from sizing.facility.loads import known, site_loads
+from sizing.plan.limits import stated_limits
 from sizing.plan.plan import NoPlan, Plan, Relaxation, StatedLimit, Status
 from sizing.plan.words import amount_in_words, bare_amount, change_in_words, limit_in_words, stated_in_words
 from sizing.program.deployments import Options
@@ -25,26 +26,28 @@ from sizing.request.request import Request
 Progress = Callable[[str], None]
 Limits = Sequence[StatedLimit]
 
+MOST_ALONE = 6
+"""Limits that are asked about one by one where no conflict is known; if there are more, those of the cheapest way."""
+
+OUT_OF_TIME = "the time limit ended the search before a plan was found"
+NOT_SETTLED = "no plan was found, and that there is none is not proven"
+
 
 def explain(
     request: Request, options: Options, found: NotFound, effort: Effort, progress: Progress = lambda _text: None
 ) -> NoPlan:
     """The reasons in sentences, and what would have to change."""
     rejected = (*request.rejected, *options.rejected)
-    if not found.proven:
-        why = (
-            "the time limit ended the search before a plan was found"
-            if found.stopped
-            else "no plan was found among the mixtures tried, and that there is none is not proven"
-        )
-        return NoPlan(request, Status.TIMEOUT, (why,), (), rejected)
+    if found.stopped and not found.proven:
+        return NoPlan(request, Status.TIMEOUT, (OUT_OF_TIME,), (), rejected, reproducible=False)
     questions = Questions(request, options.candidates, effort)
-    reasons = list(obstacles_in_words(request, options))
     ways: list[tuple[Relaxation, ...]] = []
     conflicts: tuple[tuple[StatedLimit, ...], ...] = ()
-    if not reasons:
-        progress("no plan: looking for the limits that stand in the way")
-        reasons, conflicts, ways = _limits_in_the_way(questions)
+    reasons = list(obstacles_in_words(request, options)) if found.proven else [NOT_SETTLED]
+    if not (found.proven and reasons):
+        progress("no plan: looking for the limits that stand in the way; Ctrl-C ends it with what is known by then")
+        further, conflicts, ways = _limits_in_the_way(questions) if found.proven else _limits_that_may_be(questions)
+        reasons.extend(further)
     progress("no plan: looking for what fits")
     fitting = classes_that_fit(request, options)
     partial = largest_share(questions, fitting) if fitting else None
@@ -54,7 +57,7 @@ def explain(
         ways.extend([(less,)] if less else [])
     return NoPlan(
         request=request,
-        status=Status.INFEASIBLE,
+        status=Status.INFEASIBLE if found.proven else Status.TIMEOUT,
         reasons=tuple(reasons),
         relaxations=tuple(
             replace(change, option=option) for option, changes in enumerate(ways, start=1) for change in changes
@@ -66,10 +69,23 @@ def explain(
     )
 
 
-def _limits_in_the_way(
-    questions: Questions,
-) -> tuple[list[str], tuple[tuple[StatedLimit, ...], ...], list[tuple[Relaxation, ...]]]:
-    """Reasons, conflicts and ways out; the cheapest way first."""
+Told = tuple[list[str], tuple[tuple[StatedLimit, ...], ...], list[tuple[Relaxation, ...]]]
+"""Reasons, conflicts and ways out; the cheapest way first."""
+
+
+def _limits_that_may_be(questions: Questions) -> Told:
+    """What would give a plan where none was found: the way that exceeds limits least, and single limits."""
+    limits = stated_limits(questions.request)
+    cheapest = together(questions, limits) if limits else None
+    asked = limits if len(limits) <= MOST_ALONE or cheapest is None else [limit for limit, _ in cheapest.needed]
+    ways = [way for limit in asked[:MOST_ALONE] if (way := alone(questions, limit)) is not None]
+    ways.sort(key=lambda way: way.share)
+    if cheapest is not None and all(cheapest.share < way.share for way in ways):
+        ways.insert(0, cheapest)
+    return [_needed_in_words(questions.request, way) for way in ways], (), [way.changes for way in ways]
+
+
+def _limits_in_the_way(questions: Questions) -> Told:
     request = questions.request
     limits = stated_limits(request)
     conflicts = Conflicts(questions, limits)

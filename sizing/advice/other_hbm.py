@@ -15,10 +15,10 @@ from sizing.plan.brief import brief_of_choice, brief_of_plan, kinds_of
 from sizing.plan.plan import OtherHbm, Pattern, Plan, PlanInBrief, Status
 from sizing.pool.gpu import HbmBasis
 from sizing.program.deployments import Candidate, enumerate_options
-from sizing.program.merging import search_merged
 from sizing.program.search import Found
 from sizing.program.sets import sets_of
 from sizing.program.solver import Effort
+from sizing.program.within_limits import search_within_limits
 from sizing.request.request import Request
 
 MOST_GROUPS = 100
@@ -87,7 +87,7 @@ def _best(plan: Plan, own: PlanInBrief, asked: Request, effort: Effort) -> tuple
 
 
 def _searched(asked: Request, among: tuple[Candidate, ...], effort: Effort) -> tuple[_Best | None, bool]:
-    found = search_merged(asked, among, effort)
+    found = search_within_limits(asked, among, effort)
     if isinstance(found, Found):
         return _best_of(asked, found), found.stopped
     return (_Best(None, True) if found.proven else None), found.stopped

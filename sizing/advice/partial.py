@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 
-from sizing.advice.questions import Questions, later
+from sizing.advice.questions import Questions
 from sizing.facility.deployment import Precisions
 from sizing.plan.brief import brief_of_choice
 from sizing.plan.check import check
@@ -42,7 +42,7 @@ def largest_share(questions: Questions, fitting: Collection[str]) -> Partial | N
     if isinstance(found, NotFound):
         return _nothing(whole) if found.proven else None
     lost = found.stages[0]
-    choice, stages, served = found.choice, later(found), served_of(found.choice, demands)
+    choice, stages, served = found.choice, found.later(), served_of(found.choice, demands)
     at_most = _at_most(demands, slack.demand_parts, lost.bound or 0)
     for _ in range(MOST_RAISED if lost.value == lost.bound else 0):
         following = _next_share(demands, _share(served, demands))

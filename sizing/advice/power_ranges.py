@@ -14,11 +14,11 @@ from sizing.plan.inventory import installed_systems
 from sizing.plan.plan import Plan, PlanInBrief, PowerRanges, StageResult, Status
 from sizing.program.deployments import Candidate
 from sizing.program.formulation import Formulation
-from sizing.program.merging import search_merged
 from sizing.program.objective import Stage, Terms, stage_of
 from sizing.program.search import Found
 from sizing.program.sets import Sets, sets_of
 from sizing.program.solver import Effort
+from sizing.program.within_limits import search_within_limits
 from sizing.request.objective import parse_aim
 from sizing.request.request import Request
 
@@ -96,7 +96,7 @@ def _other(
     before = _before_power(plan)
     stages = [no_better_than(plan.request, result) for result in before]
     least_power = _least_power(plan.request)
-    found = search_merged(plan.request, among, effort, stages=(*stages, least_power))
+    found = search_within_limits(plan.request, among, effort, stages=(*stages, least_power))
     if not isinstance(found, Found):
         return None, found.proven, found.stopped
     for theirs, ours in zip(found.stages, before, strict=False):

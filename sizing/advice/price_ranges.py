@@ -17,10 +17,10 @@ from sizing.plan.cost import cost_lines, total_cost
 from sizing.plan.inventory import bought_pods, bought_systems
 from sizing.plan.plan import Plan, PricedPlan, PriceRanges, Status
 from sizing.program.deployments import Candidate
-from sizing.program.merging import search_merged
 from sizing.program.objective import stage_of
 from sizing.program.search import Found
 from sizing.program.solver import Effort
+from sizing.program.within_limits import search_within_limits
 from sizing.request.objective import COST, parse_aim
 from sizing.request.request import Request
 
@@ -83,7 +83,7 @@ def _other(
     before, counting = plan.stages[:number], plan.stages[number].stage
     own, _ = measured(counting, Case(replace(plan, request=corner)))
     stages = [*(no_better_than(corner, result) for result in before), stage_of(corner, counting)]
-    found = search_merged(corner, candidates, effort, stages=stages)
+    found = search_within_limits(corner, candidates, effort, stages=stages)
     if not isinstance(found, Found):
         return None, False, found.stopped
     if any(theirs.value > ours.value for theirs, ours in zip(found.stages, before, strict=False)):

@@ -4,15 +4,15 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from sizing.plan.plan import StageResult, StatedLimit
+from sizing.plan.plan import StatedLimit
 from sizing.program.deployments import Candidate
 from sizing.program.elastic import ANY_PLAN, fits_in_fractions, lifted
 from sizing.program.exact import NotFound
-from sizing.program.merging import search_merged
 from sizing.program.objective import TIE_BREAKS, Stage, stages_of
 from sizing.program.search import Found
 from sizing.program.slack import RIGID, Slack
 from sizing.program.solver import Effort
+from sizing.program.within_limits import search_within_limits
 from sizing.request.request import Request
 
 MOST_NODES = 200
@@ -20,13 +20,6 @@ MOST_NODES = 200
 
 SHARE = 4
 """A question may take this part of the time that is left: none takes it all."""
-
-
-def later(found: Found) -> tuple[StageResult, ...]:
-    """The stages after the first, as if it had never been one: they are conditional on each other only."""
-    _, *stages = found.stages
-    proven = [stage.value == stage.bound for stage in stages]
-    return tuple(replace(stage, conditional=not all(proven[:number])) for number, stage in enumerate(stages))
 
 
 class Questions:
@@ -79,7 +72,7 @@ class Questions:
         tie_breaks: Sequence[Stage],
     ) -> Found | NotFound:
         among = tuple(_holding(candidates, {service.name for service in request.classes}))
-        found = search_merged(request, among, self.effort, stages=stages, slack=slack, tie_breaks=tie_breaks)
+        found = search_within_limits(request, among, self.effort, stages=stages, slack=slack, tie_breaks=tie_breaks)
         self.stopped = self.stopped or found.stopped
         return found
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sizing.advice.limits import uses, with_limit
-from sizing.advice.questions import Questions, later
+from sizing.advice.questions import Questions
 from sizing.plan.check import check
 from sizing.plan.compose import compose
+from sizing.plan.limits import uses, with_limit
 from sizing.plan.plan import Plan, Relaxation, StatedLimit
 from sizing.program.elastic import EXCESS, lifted, priced, use_of
 from sizing.program.exact import NotFound
@@ -54,8 +54,8 @@ def _way_out(questions: Questions, found: Found | NotFound, limits: Sequence[Sta
     needed = tuple((limit, used) for limit, used in uses(request, found.choice, limits).items() if used > limit.value)
     for limit, used in needed:
         request = with_limit(request, limit, used)
-    plan = compose(request, found.choice, later(found), ())
-    if check(plan):
+    plan = compose(request, found.choice, found.later(), ())
+    if not needed or check(plan):
         return None  # an amount that fails the check is not told
     share = sum(((used - limit.value) / limit.measure for limit, used in needed), Fraction(0))
     return WayOut(needed, share, first.value == first.bound, plan)

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from sizing.advice.within_limits import search_within_limits
 from sizing.program.deployments import Candidate
 from sizing.program.exact import NotFound
 from sizing.program.objective import TIE_BREAKS, Stage
 from sizing.program.search import Found
 from sizing.program.solver import Effort
+from sizing.program.within_limits import search_within_limits
 from sizing.request.request import Request
 
 MOST_NODES = 500

@@ -6,9 +6,9 @@ from sizing.plan.brief import brief_of_choice
 from sizing.plan.plan import Plan, WithoutEngine
 from sizing.pool.engines.ideal import IDEAL
 from sizing.program.deployments import enumerate_options
-from sizing.program.merging import search_merged
 from sizing.program.search import Found
 from sizing.program.solver import Effort
+from sizing.program.within_limits import search_within_limits
 
 
 def without_engine(plan: Plan, effort: Effort) -> tuple[WithoutEngine | None, bool]:
@@ -18,7 +18,7 @@ def without_engine(plan: Plan, effort: Effort) -> tuple[WithoutEngine | None, bo
     if request.policy.profile is None:
         return None, False
     asked = replace(request, policy=replace(request.policy, engine=IDEAL, profile=None))
-    found = search_merged(asked, enumerate_options(asked).candidates, effort)
+    found = search_within_limits(asked, enumerate_options(asked).candidates, effort)
     if not isinstance(found, Found):
         return WithoutEngine(None, found.proven), found.stopped
     proven = all(stage.value == stage.bound for stage in found.stages)

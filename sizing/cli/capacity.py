@@ -41,8 +41,8 @@ def capacity(
 
     Ctrl-C ends the search with the best answer so far.
 
-    Exit codes: 0 an answer; 2 bad input; 3 not even one sequence of each class fits; 4 the time limit came before an
-    answer; 130 Ctrl-C did.
+    Exit codes: 0 an answer; 2 bad input; 3 not even one sequence of each class fits; 4 no answer was found
+    (most often the time limit came first); 130 Ctrl-C came before an answer.
     """
     from sizing.plan.capacity import capacity_document
     from sizing.plan.document import to_json

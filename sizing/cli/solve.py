@@ -71,7 +71,8 @@ def solve(
 
     Ctrl-C ends the search with the best plan so far.
 
-    Exit codes: 0 a plan; 2 bad input; 3 no plan is possible; 4 the time limit came before a plan; 130 Ctrl-C did.
+    Exit codes: 0 a plan; 2 bad input; 3 no plan is possible; 4 no plan was found, and that there
+    is none is not proven (most often the time limit came first); 130 Ctrl-C came before a plan.
     """
     from sizing.plan.document import no_plan_document, plan_document, to_json
     from sizing.plan.plan import NoPlan

@@ -48,9 +48,7 @@ def compose(
     """
     systems = {system.name: system for system in request.candidates}
     _refuse_too_large(choice, systems)
-    bought: Counter[str] = Counter()
-    for (_, name), count in choice.systems.items():
-        bought[name] += count
+    bought = _standing(choice)
     deployments = planned_deployments(choice)
     pods = filled_pods(request, choice)
     tokens = {deployment.deployment.id: _tokens(request, deployment) for deployment in deployments}
@@ -70,7 +68,7 @@ def compose(
         tokens=_added(*by_model.values()),
         tokens_by_model=dict(sorted(by_model.items())),
         memory=_memory(request, systems, bought, deployments, tokens),
-        limits=tuple(_limits(request, systems, choice, bought)),
+        limits=limits_of(request, choice),
         placement=place(request, pods, deployments),
         rejected=(*request.rejected, *rejected),
         assumptions=(*request.assumptions, *notes),
@@ -287,13 +285,25 @@ def _totals(
     )
 
 
-def _limits(
-    request: Request, systems: Mapping[str, System], choice: Choice, bought: Mapping[str, int]
-) -> Iterator[Limit]:
+def limits_of(request: Request, choice: Choice) -> tuple[Limit, ...]:
     """Every limit of every site, then supply. A limit binds where not even the least further purchase fits.
 
     Limits of a site count all that stands there; supply counts what is bought.
     """
+    return tuple(_limits(request, {system.name: system for system in request.candidates}, choice, _standing(choice)))
+
+
+def _standing(choice: Choice) -> Counter[str]:
+    """Systems of each kind over all sites."""
+    standing: Counter[str] = Counter()
+    for (_, name), count in choice.systems.items():
+        standing[name] += count
+    return standing
+
+
+def _limits(
+    request: Request, systems: Mapping[str, System], choice: Choice, bought: Mapping[str, int]
+) -> Iterator[Limit]:
     there = installed_systems(request)
     for site in sorted(request.sites, key=lambda site: site.name):
         here = [(systems[name], count) for (place, name), count in choice.systems.items() if place == site.name]

@@ -35,7 +35,6 @@ from sizing.plan.plan import (
     ServedClass,
     StageResult,
     StatedLimit,
-    Status,
     TokenCount,
 )
 from sizing.request.canonical import sha256_of
@@ -122,7 +121,7 @@ def _no_plan(no_plan: NoPlan) -> dict[str, Any]:
         "placement": [],
         "bill": [],
         "assumptions": list(no_plan.request.assumptions),
-        "reproducible": no_plan.reproducible and no_plan.status is not Status.TIMEOUT,
+        "reproducible": no_plan.reproducible,
         "sensitivity": None,
         **_alternatives(None),
         **_provenance(no_plan.request, no_plan.rejected),

@@ -34,14 +34,14 @@ ANY_PLAN = Stage("any_plan", "Pods", STAGES["pods"].terms, floor=NO_WORSE)
 
 EXCESS = Stage(
     "excess",
-    "parts of a limit",
+    "excess parts",
     lambda formulation: [(1, excess) for excess in formulation.model.excess.values()],
 )
 """All limits together: by how many parts of their measures they are exceeded."""
 
 SHORTFALL = Stage(
     "shortfall",
-    "parts of every demand",
+    "demand parts",
     lambda formulation: [(1, shortfall) for shortfall in formulation.model.shortfall.values()],
 )
 

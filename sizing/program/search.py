@@ -49,6 +49,12 @@ class Found:
     stopped: bool
     notes: tuple[str, ...] = ()
 
+    def later(self) -> tuple[StageResult, ...]:
+        """The stages after the first, as if it had never been one: they are conditional on each other only."""
+        _, *stages = self.stages
+        proven = [stage.value == stage.bound for stage in stages]
+        return tuple(replace(stage, conditional=not all(proven[:number])) for number, stage in enumerate(stages))
+
     def is_within(self, gap: float) -> bool:
         """Whether every stage is known to be within a gap of its bound; 0: whether all is proven."""
         return all(stage.gap is not None and stage.gap <= gap for stage in self.stages)

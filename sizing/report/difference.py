@@ -70,7 +70,7 @@ def _bought(figures: Mapping[tuple[str, str], Amount]) -> str:
     ]
     gpus, power = figures["GPUs", "GPUs in all"], figures["power", "nameplate of the systems"]
     parts = [
-        f"{_value(pods.value)} Pods",
+        f"{_value(pods.value)} {'Pod' if pods.value == 1 else 'Pods'}",
         *systems,
         f"{_value(gpus.value)} GPUs",
         f"{_value(power.value)} kW nameplate",

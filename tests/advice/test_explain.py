@@ -10,10 +10,10 @@ import pytest
 from sizing import load_workload
 from sizing.advice.answer import answer
 from sizing.advice.explain import explain
-from sizing.advice.limits import stated_limits, with_limit
 from sizing.facility.site import Site
 from sizing.facility.system import System
 from sizing.plan.document import no_plan_document
+from sizing.plan.limits import stated_limits, with_limit
 from sizing.plan.plan import NoPlan, Plan, Relaxation, Status
 from sizing.pool.precision import KvPrecision
 from sizing.program.deployments import enumerate_options
@@ -373,11 +373,26 @@ def test_without_time_nothing_is_claimed_that_was_not_shown() -> None:
     )
 
 
-def test_a_search_that_proves_nothing_explains_nothing() -> None:
+def test_a_search_that_the_clock_stopped_explains_nothing() -> None:
     wanted = asked([long(1281)], pods=4)
     found = explain(wanted, enumerate_options(wanted), NotFound(proven=False, stopped=True), Effort())
     assert found.status is Status.TIMEOUT
+    assert not found.reproducible
     assert (found.relaxations, found.conflicts, found.partial) == ((), (), None)
+
+
+def test_a_search_that_settles_nothing_tells_what_would_give_a_plan() -> None:
+    """All but conflicts: what does fit, and the plans that changes give, are found whether or not there is a plan."""
+    wanted = asked([long(1281)], pods=4, air_kw=Fraction(600))
+    options = enumerate_options(wanted)
+    found = explain(wanted, options, NotFound(proven=False, stopped=False), Effort())
+    assert found.status is Status.TIMEOUT
+    assert found.reproducible
+    proven = explain(wanted, options, NotFound(proven=True, stopped=False), Effort())
+    assert found.reasons[0] == "no plan was found, and that there is none is not proven"
+    assert found.relaxations == proven.relaxations
+    assert found.partial == proven.partial
+    assert found.conflicts == ()
 
 
 def test_every_option_gives_a_plan() -> None:

@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 from sizing.advice.answer import answer
-from sizing.advice.limits import stated_limits
+from sizing.plan.limits import stated_limits
 from sizing.plan.plan import NoPlan, Relaxation, StatedLimit
 from sizing.program.solver import Effort
 from tests.program.brute_force import best_values, size_of

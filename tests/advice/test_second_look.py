@@ -147,13 +147,13 @@ def test_another_system_without_the_figure_is_named_and_changes_nothing() -> Non
 
 def test_equal_figures_are_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = request(mixture(), (by_driver(NODE, 141), by_driver(BIG, 288)))
-    monkeypatch.setattr(other_hbm_module, "search_merged", None)
+    monkeypatch.setattr(other_hbm_module, "search_within_limits", None)
     monkeypatch.setattr(other_hbm_module, "enumerate_options", None)
     assert looked(asked).hbm.changes is False
 
 
 def test_arithmetic_answers_where_no_other_kind_comes_near(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(other_hbm_module, "search_merged", None)
+    monkeypatch.setattr(other_hbm_module, "search_within_limits", None)
     assert hbm_of(mixture(11), (H200, B300)) == OtherHbm("driver", False, True, (), None)
 
 
@@ -238,8 +238,8 @@ def test_without_time_nothing_is_searched_and_the_plan_says_so() -> None:
 def test_a_plan_that_is_not_proven_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = request(mixture(), (H200, ranging(B300, "14", "15"), ranging(system("rival-8", hbm_gb=288), "9", "16")))
     plan = replace(planned(asked), status=Status.FEASIBLE)
-    monkeypatch.setattr(other_hbm_module, "search_merged", None)
-    monkeypatch.setattr(power_ranges_module, "search_merged", None)
+    monkeypatch.setattr(other_hbm_module, "search_within_limits", None)
+    monkeypatch.setattr(power_ranges_module, "search_within_limits", None)
     again = second_look(plan, enumerate_options(asked).candidates, Effort()).sensitivity
     assert again is not None
     assert (again.hbm.changes, again.power.decided) == (None, None)

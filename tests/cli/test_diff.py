@@ -84,7 +84,7 @@ def test_a_bill_is_the_same_in_every_format(diff: Call, a: str, b: str) -> None:
 def test_what_changed_and_why(diff: Call) -> None:
     code, out, err = diff("a.json", "b.json")
     assert (code, err) == (0, "")
-    assert out.startswith("a.json -> b.json\n1 Pods, 1 x hgx-h200-8, 8 GPUs, 10.2 kW nameplate -> 1 Pods, ")
+    assert out.startswith("a.json -> b.json\n1 Pod, 1 x hgx-h200-8, 8 GPUs, 10.2 kW nameplate -> 1 Pod, ")
     assert "\n- input: class long: concurrency 20 -> 100\n" in out
     assert "tokens committed" not in out
     (systems,) = [line for line in out.splitlines() if line.startswith("Systems ") and "hgx-h200-8" in line]

@@ -262,7 +262,7 @@ def test_a_number_of_alternatives_that_is_none_is_refused(solve: Call, folder: P
 
 def test_exit_code_of_a_search_without_a_plan(solve: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def out_of_time(request: Any, **_: Any) -> NoPlan:
-        return NoPlan(request, Status.TIMEOUT, ("time",), (), ())
+        return NoPlan(request, Status.TIMEOUT, ("time",), (), (), reproducible=False)
 
     monkeypatch.setattr("sizing.cli.solve.find_plan", out_of_time)
     code, out, _ = solve("two.yaml", "--json", "-")

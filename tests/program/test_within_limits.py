@@ -1,13 +1,13 @@
 """A plan at the edge of what fits: found from outside the limits where the search from inside finds none."""
 
 import sizing
-from sizing.advice.within_limits import search_within_limits
 from sizing.plan.plan import NoPlan, Plan, Status
 from sizing.program.deployments import enumerate_options
 from sizing.program.exact import NotFound
 from sizing.program.merging import search_merged
 from sizing.program.search import Found
 from sizing.program.solver import Effort
+from sizing.program.within_limits import search_within_limits
 
 EDGE = {
     "name": "Edge",
@@ -56,3 +56,12 @@ def test_one_system_less_is_no_plan() -> None:
     answer = sizing.solve(sizing.load_workload(fewer))
     assert isinstance(answer, NoPlan)
     assert answer.status is Status.INFEASIBLE
+
+
+def test_a_plan_that_a_later_stage_brings_inside_the_limits_counts() -> None:
+    """The excess found is one system, which least power then does without."""
+    policy = {"systems": ["hgx-b300-8-liquid"], "spare_systems": 1, "supply": {"hgx-b300-8-liquid": 17}}
+    plan = sizing.solve(sizing.load_workload({**EDGE, "policy": policy}))
+    assert isinstance(plan, Plan)
+    assert plan.status is Status.OPTIMAL
+    assert dict(plan.systems) == {"hgx-b300-8-liquid": 17}

@@ -7,7 +7,7 @@ from fractions import Fraction
 from sizing.facility.loads import site_loads
 from sizing.facility.site import Site
 from sizing.plan.choice import Choice
-from sizing.plan.compose import compose
+from sizing.plan.compose import limits_of
 from sizing.plan.plan import StatedLimit
 from sizing.plan.words import SUPPLY
 from sizing.request.request import Request
@@ -39,7 +39,7 @@ def _one_pod(site: Site, unit: str) -> Fraction:
 
 def uses(request: Request, choice: Choice, limits: Sequence[StatedLimit]) -> dict[StatedLimit, Fraction]:
     """What a choice uses of limits, exactly."""
-    told = {(each.name, each.site): each.used for each in compose(request, choice, (), ()).limits}
+    told = {(each.name, each.site): each.used for each in limits_of(request, choice)}
     return {limit: told[limit.key] for limit in limits}
 
 
