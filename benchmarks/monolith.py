@@ -16,14 +16,10 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from time import monotonic
 from typing import Any
 
-import highspy
-import numpy as np
 import pyomo.environ as pyo
-from pyomo.repn import generate_standard_repn
 
 import sizing
 from sizing.facility.deployment import Precisions
@@ -32,6 +28,7 @@ from sizing.program.deployments import Candidate, enumerate_options
 from sizing.program.exact import formulate
 from sizing.program.expressions import Expression, Model, linear
 from sizing.program.formulation import Formulation
+from sizing.program.highs_program import HighsProgram, Limits
 from sizing.program.merging import first_fit_decreasing, search_merged
 from sizing.program.objective import Stage, stages_of
 from sizing.program.search import Found
@@ -131,50 +128,26 @@ class Outcome:
 
 
 class Monolith:
-    """A formulation in HiGHS, minimised stage after stage."""
+    """A formulation in HiGHS, minimised stage after stage, each held and started from the solution before."""
 
     def __init__(self, formulation: Formulation) -> None:
         self._formulation = formulation
-        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
-        for option, value in (("output_flag", False), ("mip_rel_gap", 0.0), ("mip_abs_gap", 1 - BELOW_ONE_UNIT)):
-            self._highs.setOptionValue(option, value)
-        variables = list(formulation.model.component_data_objects(pyo.Var))
-        self._number = {id(variable): number for number, variable in enumerate(variables)}
-        for number, variable in enumerate(variables):
-            self._highs.addVar(*_bounds(variable.lb, variable.ub))
-            if variable.is_integer():
-                self._highs.changeColIntegrality(number, highspy.HighsVarType.kInteger)
-        self.integers = sum(variable.is_integer() for variable in variables)
-        for row in formulation.model.component_data_objects(pyo.Constraint, active=True):
-            body = generate_standard_repn(row.body, quadratic=False)
-            low, high = _bounds(pyo.value(row.lower), pyo.value(row.upper))
-            self._add_row(body.linear_vars, body.linear_coefs, low - body.constant, high - body.constant)
-
-    def _add_row(self, variables: Sequence[Any], coefficients: Sequence[float], low: float, high: float) -> None:
-        columns = np.array([self._number[id(variable)] for variable in variables], dtype=np.int32)
-        self._highs.addRow(low, high, len(columns), columns, np.array([float(each) for each in coefficients]))
+        self._program = HighsProgram(formulation.model)
+        self._solution: list[float] | None = None
+        self.integers = sum(variable.is_integer() for variable in self._program.variables)
 
     def minimise(self, stage: Stage, seconds: float) -> int | None:
         """The proven value of a stage, which is then held; None where the clock came first."""
-        terms = stage.terms(self._formulation)
-        columns = len(self._number)
-        costs = np.zeros(columns)
-        for coefficient, variable in terms:
-            costs[self._number[id(variable)]] += float(coefficient)
-        self._highs.changeColsCost(columns, np.arange(columns, dtype=np.int32), costs)
-        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + seconds)
-        self._highs.run()
-        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        costs = self._program.costs(stage.terms(self._formulation))
+        limits = Limits(absolute_gap=1 - BELOW_ONE_UNIT, seconds=max(0.0, seconds))
+        solved = self._program.minimise(costs, limits, self._solution)
+        if solved.value is None or solved.values is None or solved.out_of_time:
             return None
-        solution = self._highs.getSolution()
-        value = round(self._highs.getInfo().objective_function_value)
-        self._add_row([variable for _, variable in terms], [float(each) for each, _ in terms], -inf, value + HALF_UNIT)
-        self._highs.setSolution(solution)
+        value, self._solution = round(solved.value), list(solved.values)
+        held = pyo.Constraint(expr=stage.expression(self._formulation) <= value + HALF_UNIT)
+        self._formulation.model.add_component(f"{stage.name}_is_held", held)
+        self._program.holds_all()
         return value
-
-
-def _bounds(low: float | None, high: float | None) -> tuple[float, float]:
-    return -inf if low is None else float(low), inf if high is None else float(high)
 
 
 def by_monolith(request: Request, seconds: float = SECONDS) -> Outcome:

@@ -1,22 +1,15 @@
-"""The linear relaxation of a formulation in highspy: patterns join it as columns, its duals price further ones.
-
-Pyomo states the program; here its rows are read once into HiGHS, because columns are added many times.
-"""
+"""The linear relaxation of a formulation: patterns join it as columns, its duals price further ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
-import highspy
 import numpy as np
-import pyomo.environ as pyo
-from pyomo.common.tee import capture_output
-from pyomo.repn import generate_standard_repn
 
 from sizing.facility.deployment import Precisions
 from sizing.plan.choice import Sequences
 from sizing.program.formulation import Formulation
+from sizing.program.highs_program import HighsProgram, Status
 from sizing.program.objective import Stage
 
 TOLERANCE = 1e-9
@@ -63,68 +56,26 @@ class LinearRelaxation:
     """
 
     def __init__(self, formulation: Formulation, stage: Stage | None, seconds: float = inf) -> None:
+        model = formulation.model
+        program = HighsProgram(model, relaxed=True)
+        self._highs = program.highs
+        self._highs.setOptionValue("time_limit", max(0.0, seconds))
+        self._rows, self._right_sides = program.rows, program.right_sides
+        self.step = stage.step(formulation) if stage else 1
         self._pairs = {pair: number for number, pair in enumerate(formulation.pairs)}
         self._precisions = {c.deployment.id: c.deployment.precisions for c in formulation.sets.candidates}
-        self._highs = _silent_solver()
-        if seconds < inf:
-            self._highs.setOptionValue("time_limit", max(0.0, seconds))
-        self._rows: dict[str, dict[Any, int]] = {}
-        self._right_sides: list[float] = []
-        self._pools: dict[tuple[str, Sequences], int] = {}
-        self.step = stage.step(formulation) if stage else 1
-        self._load(formulation, stage)
-
-    def _load(self, formulation: Formulation, stage: Stage | None) -> None:
-        model = formulation.model
-        variables = list(model.component_data_objects(pyo.Var))
-        number = {id(variable): position for position, variable in enumerate(variables)}
-        self._replicas = {key: number[id(variable)] for key, variable in model.replicas.items()}
-        self._served = {pair: number[id(model.served[position])] for pair, position in self._pairs.items()}
         self._models = {service.name: service.model.name for service in formulation.sets.classes}
-        self._served_at = [(name, number[id(model.served_at[position])]) for (name, _), position in self._pairs.items()]
+        column = program.columns
+        self._replicas = {key: column[id(variable)] for key, variable in model.replicas.items()}
+        self._served = {pair: column[id(model.served[position])] for pair, position in self._pairs.items()}
+        self._served_at = [(name, column[id(model.served_at[position])]) for (name, _), position in self._pairs.items()]
         pools = formulation.contents.pool_variables(model)
-        self._pools.update((key, number[id(variable)]) for key, variable in pools.items())
-        costs = np.zeros(len(variables))
-        for coefficient, variable in stage.terms(formulation) if stage else ():
-            costs[number[id(variable)]] += float(coefficient)
-        self._costs = costs
-        lower = np.array([_bound(variable.lb, -inf) for variable in variables])
-        upper = np.array([_bound(variable.ub, inf) for variable in variables])
-        empty = np.array([], dtype=np.int32)
-        self._highs.addCols(
-            len(variables), costs, lower, upper, 0, np.zeros(len(variables), dtype=np.int32), empty, np.array([])
-        )
-        starts: list[int] = []
-        columns: list[int] = []
-        coefficients: list[float] = []
-        shared: list[tuple[int, int, float]] = []
-        low: list[float] = []
-        high: list[float] = []
-        for component in model.component_objects(pyo.Constraint, active=True):
-            rows = self._rows.setdefault(component.local_name, {})
-            for index in component:
-                row = component[index]
-                body = generate_standard_repn(row.body, quadratic=False)
-                rows[index] = len(starts)
-                starts.append(len(columns))
-                columns.extend(number[id(variable)] for variable in body.linear_vars)
-                coefficients.extend(float(coefficient) for coefficient in body.linear_coefs)
-                if component.local_name not in ROWS_OF_A_MODEL:
-                    entries = zip(columns[starts[-1] :], coefficients[starts[-1] :], strict=True)
-                    shared.extend((rows[index], column, coefficient) for column, coefficient in entries)
-                low.append(_bound(pyo.value(row.lower), -inf) - body.constant)
-                high.append(_bound(pyo.value(row.upper), inf) - body.constant)
-                self._right_sides.append(high[-1] if high[-1] < inf else low[-1])
+        self._pools: dict[tuple[str, Sequences], int] = {key: column[id(pool)] for key, pool in pools.items()}
+        self._costs = program.costs(stage.terms(formulation) if stage else ())
+        self._highs.changeColsCost(len(self._costs), np.arange(len(self._costs), dtype=np.int32), self._costs)
+        of_a_model = {row for name in ROWS_OF_A_MODEL for row in program.rows.get(name, {}).values()}
+        shared = [entry for entry in program.entries if entry[0] not in of_a_model]
         self._shared = tuple(np.array(each) for each in zip(*shared, strict=True)) if shared else None
-        self._highs.addRows(
-            len(starts),
-            np.array(low),
-            np.array(high),
-            len(columns),
-            np.array(starts, dtype=np.int32),
-            np.array(columns, dtype=np.int32),
-            np.array(coefficients),
-        )
         if stage is None:
             for row in self._rows["demand_is_served"].values():
                 self._highs.addCol(1.0, 0.0, inf, 1, np.array([row], dtype=np.int32), np.array([1.0]))
@@ -141,7 +92,7 @@ class LinearRelaxation:
     def solve(self) -> Duals | None:
         """Optimal duals; None where the relaxation over these columns has no solution, or the clock stopped it."""
         self._highs.run()
-        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        if self._highs.getModelStatus() != Status.kOptimal:
             return None
         solution = self._highs.getSolution()
         dual: Sequence[float] = solution.row_dual
@@ -173,15 +124,3 @@ class LinearRelaxation:
         """(deployment, pattern) that the last solution fills pools with, whole or in part."""
         solution = self._highs.getSolution().col_value
         return [key for key, column in self._pools.items() if solution[column] > TOLERANCE]
-
-
-def _silent_solver() -> highspy.Highs:
-    """HiGHS 1.16.0 writes its name to standard output when the first of its kind in a process is made."""
-    with capture_output(capture_fd=True):
-        highs = highspy.Highs()  # type: ignore[no-untyped-call]
-    highs.setOptionValue("output_flag", False)
-    return highs
-
-
-def _bound(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else float(value)

@@ -1,24 +1,19 @@
-"""HiGHS through Pyomo's persistent interface, the one that takes a start; exact gaps, one seed."""
+"""A formulation minimised stage after stage, each from the plan before: exact gaps, a share of the time, nodes."""
 
-import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, inf, isfinite
 
-import highspy
 import pyomo.environ as pyo
-from pyomo.contrib.appsi.base import Results, TerminationCondition
-from pyomo.contrib.appsi.solvers.highs import Highs
 
 from sizing.program.formulation import Formulation, whole
 from sizing.program.halt import Halt
+from sizing.program.highs_program import NO_LIMIT, HighsProgram, Limits, Solved
 from sizing.program.objective import Stage
 
 HALF_UNIT = 0.5
 """Stages are whole numbers: half a unit is below every difference and far above the solver's tolerances."""
-
-logging.getLogger("pyomo.contrib.appsi").setLevel(logging.ERROR)
-"""Pyomo warns, on standard output, of outcomes that are told apart here."""
 
 BELOW_ONE_UNIT = 0.1
 """By how much the absolute gap at which a solve ends is below one step of the stage: no other value lies within it,
@@ -32,10 +27,6 @@ SHARE_OF_A_SOLVE = 0.25
 
 SHARE_FOR_A_PLAN = 0.9
 """The same of a program over all candidates: without a plan there is nothing for the stages after it."""
-
-NO_LIMIT = 2**31 - 1
-
-NO_SOLUTION = (TerminationCondition.infeasible, TerminationCondition.infeasibleOrUnbounded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +76,7 @@ class Minimiser:
         self.formulation = formulation
         self.has_solution = False
         self.effort = effort
-        self._solver = _persistent_solver(effort)
+        self._program: HighsProgram | None = None
 
     def start_from(self, other: Formulation) -> None:
         """Start from the plan that another formulation holds."""
@@ -100,59 +91,64 @@ class Minimiser:
         A start is only a hint: HiGHS 1.16.0 can report the optimal value and hand back the start in place of the
         solution. Where a solution does not have the value reported, the stage is solved again without a start.
         """
-        model = self.formulation.model
-        if model.component("objective") is not None:
-            model.del_component("objective")
-        model.objective = pyo.Objective(expr=stage.expression(self.formulation))
-        before = [(variable, variable.value) for variable in model.component_data_objects(pyo.Var)]
+        before = [variable.value for variable in self._in_highs().variables]
         value_before = self.value(stage) if self.has_solution else None
-
         step = stage.step(self.formulation)
-        result = self._solve(step, most_nodes, gap, with_start=self.has_solution)
-        if not self._load(stage, result):
-            self._solver = _persistent_solver(self.effort)
-            result = self._solve(step, most_nodes, gap, with_start=False)
-            self._load(stage, result)
-        found = self.value(stage) if _objective(result) is not None else None
+        solved = self._solve(stage, step, most_nodes, gap, with_start=self.has_solution)
+        if not self._take_over(stage, solved):
+            self._program = None
+            solved = self._solve(stage, step, most_nodes, gap, with_start=False)
+            self._take_over(stage, solved)
+        found = None if solved.value is None else self.value(stage)
         if found is not None and (value_before is None or found <= value_before):
             self.has_solution = True
             self._drop_unused_kinds()
         elif value_before is not None:
-            for variable, value in before:
-                variable.set_value(value, skip_validation=True)
-        bound = result.best_objective_bound
+            self._set_values(before)
         return Minimised(
             value=found,
-            bound=rounded_up(bound, step) if bound is not None and isfinite(bound) else 0,
-            infeasible=result.termination_condition in NO_SOLUTION,
-            stopped=self.effort.halt.asked or result.termination_condition is TerminationCondition.maxTimeLimit,
+            bound=rounded_up(solved.bound, step) if solved.bound is not None and isfinite(solved.bound) else 0,
+            infeasible=solved.infeasible,
+            stopped=self.effort.halt.asked or solved.out_of_time,
         )
 
-    def _solve(self, step: int, most_nodes: int | None, gap: float, with_start: bool) -> Results:
-        solver = self._solver
-        solver.config.warmstart = with_start
+    def _in_highs(self) -> HighsProgram:
+        """The program with all that has been stated so far."""
+        if self._program is None or not self._program.holds_all():
+            self._program = HighsProgram(self.formulation.model, threads=self.effort.threads)
+        return self._program
+
+    def _solve(self, stage: Stage, step: int, most_nodes: int | None, gap: float, with_start: bool) -> Solved:
+        program = self._in_highs()
         nodes = self.effort.most_nodes
-        solver.highs_options["mip_max_nodes"] = nodes if most_nodes is None else min(nodes, most_nodes)
-        solver.highs_options["mip_rel_gap"] = max(gap, self.effort.gap)
-        solver.highs_options["mip_abs_gap"] = step - BELOW_ONE_UNIT
-        if isfinite(self.effort.seconds_left):
-            share = SHARE_OF_A_SOLVE if with_start else self.effort.share_for_a_plan
-            solver.config.time_limit = max(0.0, share * self.effort.seconds_left)
-        if self.effort.threads is not None:  # HiGHS has one pool of threads a process, and refuses another number
-            highspy.Highs.resetGlobalScheduler(True)
-        self.effort.halt.during(lambda: solver._solver_model.cancelSolve())  # noqa: PLW0108 - the model comes later
+        limits = Limits(
+            relative_gap=max(gap, self.effort.gap),
+            absolute_gap=step - BELOW_ONE_UNIT,
+            nodes=nodes if most_nodes is None else min(nodes, most_nodes),
+            seconds=self._seconds(with_start),
+        )
+        start = [variable.value or 0.0 for variable in program.variables] if with_start else None
+        self.effort.halt.during(program.cancel)
         try:
-            return solver.solve(self.formulation.model)
+            return program.minimise(program.costs(stage.terms(self.formulation)), limits, start)
         finally:
             self.effort.halt.during(None)
 
-    def _load(self, stage: Stage, result: Results) -> bool:
+    def _seconds(self, with_start: bool) -> float:
+        """What one solve may take of the time that is left."""
+        share = SHARE_OF_A_SOLVE if with_start else self.effort.share_for_a_plan
+        return max(0.0, share * self.effort.seconds_left)
+
+    def _take_over(self, stage: Stage, solved: Solved) -> bool:
         """Take over the solution if there is one; whether it has the value that was reported for it."""
-        reported = _objective(result)
-        if reported is None:
+        if solved.value is None or solved.values is None:
             return True
-        result.solution_loader.load_vars()
-        return abs(self.value(stage) - reported) < HALF_UNIT
+        self._set_values(solved.values)
+        return abs(self.value(stage) - solved.value) < HALF_UNIT
+
+    def _set_values(self, values: Sequence[float | None]) -> None:
+        for variable, value in zip(self._in_highs().variables, values, strict=True):
+            variable.set_value(value, skip_validation=True)
 
     def _drop_unused_kinds(self) -> None:
         """A kind of which no system is bought is not used, even where no stage asked."""
@@ -168,29 +164,6 @@ class Minimiser:
 
     def value(self, stage: Stage) -> int:
         return stage_value(stage, self.formulation)
-
-
-def _persistent_solver(effort: Effort) -> Highs:
-    solver = Highs(only_child_vars=True)
-    solver.config.load_solution = False
-    updates = solver.update_config
-    updates.check_for_new_or_removed_constraints = True
-    updates.check_for_new_or_removed_vars = False
-    updates.check_for_new_or_removed_params = False
-    updates.update_constraints = False
-    updates.update_vars = False
-    updates.update_params = False
-    updates.update_named_expressions = False
-    solver.highs_options = {"random_seed": 0}
-    if effort.threads is not None:
-        solver.highs_options["threads"] = effort.threads
-    return solver
-
-
-def _objective(result: Results) -> float | None:
-    """The value of the best solution of a solve; None where it found none."""
-    found: float | None = result.best_feasible_objective
-    return None if found is None or not isfinite(found) or result.termination_condition in NO_SOLUTION else found
 
 
 def rounded_up(bound: float, step: int = 1) -> int:

@@ -1,19 +1,18 @@
 """What the solver hands back is not taken on trust: starts that come back, worse plans, infeasible ones, the clock."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pyomo.contrib.appsi.base import TerminationCondition
 
 from sizing.program import solver
 from sizing.program.contents import PatternContents
 from sizing.program.deployments import enumerate_options
 from sizing.program.exact import formulate
 from sizing.program.formulation import Formulation
+from sizing.program.highs_program import Limits, Solved
 from sizing.program.objective import STAGES
 from sizing.program.search import Found, search
 from sizing.program.solver import Effort, Minimiser
@@ -34,50 +33,52 @@ def program() -> Formulation:
 
 
 class Scripted:
-    """A solver that answers as it is told: one answer a call, which sets numbers of systems and Pods."""
+    """A program that answers as it is told: one answer a run, with so many nodes, each in a Pod of its own."""
 
-    def __init__(self, *answers: Callable[[Any], Any]) -> None:
+    def __init__(self, *answers: Solved) -> None:
         self.answers = list(answers)
-        self.calls: list[bool] = []
+        self.with_start: list[bool] = []
+        self.limits: list[Limits] = []
+        self.variables: list[Any] = []
 
-    def __call__(self, _effort: Effort) -> "Scripted":
-        self.config = SimpleNamespace(warmstart=None, time_limit=None)
-        self.highs_options: dict[str, Any] = {}
+    def __call__(self, model: Any, threads: int | None) -> "Scripted":
+        kind = model.kind_is_used["node-8"]
+        self.variables = [model.systems["site", "node-8"], model.pods["site", 0], kind]
         return self
 
-    def solve(self, model: Any) -> Any:
-        self.calls.append(bool(self.config.warmstart))
-        return self.answers.pop(0)(model)
+    def holds_all(self) -> bool:
+        return True
+
+    def costs(self, _terms: Any) -> None:
+        """Answers hang on none."""
+
+    def cancel(self) -> None:
+        """No run takes any time."""
+
+    def minimise(self, _costs: None, limits: Limits, start: Sequence[float] | None) -> Solved:
+        self.with_start.append(start is not None)
+        self.limits.append(limits)
+        return self.answers.pop(0)
 
 
 def reports(
     value: float | None,
-    nodes: int | None,
-    bound: float = 0,
-    condition: TerminationCondition = TerminationCondition.optimal,
-) -> Callable[[Any], Any]:
-    """An answer that reports a value of the stage `pods`, and loads so many nodes, each in a Pod of its own."""
-
-    def answer(model: Any) -> Any:
-        def load_vars() -> None:
-            for variable in (model.systems["site", "node-8"], model.pods["site", 0]):
-                variable.set_value(nodes)
-
-        return SimpleNamespace(
-            best_feasible_objective=value,
-            best_objective_bound=bound,
-            termination_condition=condition,
-            solution_loader=SimpleNamespace(load_vars=load_vars),
-        )
-
-    return answer
+    nodes: int,
+    bound: float | None = 0,
+    infeasible: bool = False,
+    out_of_time: bool = False,
+    kind_is_used: int = 1,
+) -> Solved:
+    """A value reported for the stage `pods`, and a solution of so many nodes."""
+    values = None if value is None else [nodes, nodes, kind_is_used]
+    return Solved(value, values, bound, infeasible, out_of_time)
 
 
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scripted]:
-    def script(*answers: Callable[[Any], Any]) -> Scripted:
+    def script(*answers: Solved) -> Scripted:
         fake = Scripted(*answers)
-        monkeypatch.setattr(solver, "_persistent_solver", fake)
+        monkeypatch.setattr(solver, "HighsProgram", fake)
         return fake
 
     return script
@@ -114,7 +115,7 @@ def test_a_start_that_comes_back_as_the_answer_is_caught(scripted: Callable[...,
     minimiser.minimise(PODS)
     assert minimiser.minimise(PODS).value == 4
     assert minimiser.value(PODS) == 4
-    assert fake.calls == [False, True, False]
+    assert fake.with_start == [False, True, False]
 
 
 def test_a_start_that_comes_back_twice_is_not_taken_for_better(scripted: Callable[..., Scripted]) -> None:
@@ -128,7 +129,7 @@ def test_a_start_that_comes_back_twice_is_not_taken_for_better(scripted: Callabl
 
 
 def test_a_worse_plan_never_replaces_a_better_one(scripted: Callable[..., Scripted]) -> None:
-    scripted(reports(4, 4), reports(7, 7, bound=2, condition=TerminationCondition.maxTimeLimit))
+    scripted(reports(4, 4), reports(7, 7, bound=2, out_of_time=True))
     minimiser = Minimiser(program(), Effort())
     minimiser.minimise(PODS)
     minimised = minimiser.minimise(PODS)
@@ -138,9 +139,8 @@ def test_a_worse_plan_never_replaces_a_better_one(scripted: Callable[..., Script
     assert minimiser.value(PODS) == 4
 
 
-@pytest.mark.parametrize("reported", [None, inf])
-def test_no_solution_leaves_the_plan_alone(reported: float | None, scripted: Callable[..., Scripted]) -> None:
-    scripted(reports(4, 4), reports(reported, 0, bound=inf, condition=TerminationCondition.infeasible))
+def test_no_solution_leaves_the_plan_alone(scripted: Callable[..., Scripted]) -> None:
+    scripted(reports(4, 4), reports(None, 0, bound=inf, infeasible=True))
     minimiser = Minimiser(program(), Effort())
     minimiser.minimise(PODS)
     minimised = minimiser.minimise(PODS)
@@ -154,27 +154,22 @@ def test_no_solution_leaves_the_plan_alone(reported: float | None, scripted: Cal
 def test_bounds_are_rounded_up_beyond_the_tolerance(
     told: float | None, bound: int, scripted: Callable[..., Scripted]
 ) -> None:
-    scripted(reports(4, 4, bound=told))  # type: ignore[arg-type]
+    scripted(reports(4, 4, bound=told))
     assert Minimiser(program(), Effort()).minimise(PODS).bound == bound
 
 
 def test_a_kind_is_used_only_where_it_is_bought(scripted: Callable[..., Scripted]) -> None:
     """Without a stage that counts kinds, the solver may leave the binary as it likes."""
-
-    def answer(model: Any) -> Any:
-        model.kind_is_used["node-8"].set_value(1)
-        return reports(0, 0)(model)
-
-    scripted(answer)
+    scripted(reports(0, 0, kind_is_used=1))
     minimiser = Minimiser(program(), Effort())
     minimiser.minimise(PODS)
     assert minimiser.formulation.model.kind_is_used["node-8"].value == 0
 
 
 def test_a_solver_out_of_time_says_so(scripted: Callable[..., Scripted]) -> None:
-    fake = scripted(reports(None, 0, bound=-inf, condition=TerminationCondition.maxTimeLimit))
+    fake = scripted(reports(None, 0, bound=-inf, out_of_time=True))
     minimised = Minimiser(program(), Effort(deadline=time.monotonic() - 1)).minimise(PODS)
-    assert fake.config.time_limit == 0
+    assert [limits.seconds for limits in fake.limits] == [0]
     assert minimised.stopped
     assert not minimised.infeasible
     assert minimised.value is None
