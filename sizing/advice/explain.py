@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sizing.advice.conflicts import Conflicts
-from sizing.advice.obstacles import classes_that_fit, obstacles_in_words
+from sizing.advice.obstacles import classes_that_fit, installed_beyond_limits, obstacles_in_words
+from sizing.advice.other_weights import other_weights
 from sizing.advice.partial import largest_share, less_concurrency
 from sizing.advice.precisions import other_precisions
 from sizing.advice.questions import Questions
@@ -30,6 +31,7 @@ MOST_ALONE = 6
 """Limits that are asked about one by one where no conflict is known; if there are more, those of the cheapest way."""
 
 OUT_OF_TIME = "the time limit ended the search before a plan was found"
+INTERRUPTED = "Ctrl-C ended the search before a plan was found"
 NOT_SETTLED = "no plan was found, and that there is none is not proven"
 
 
@@ -39,7 +41,8 @@ def explain(
     """The reasons in sentences, and what would have to change."""
     rejected = (*request.rejected, *options.rejected)
     if found.stopped and not found.proven:
-        return NoPlan(request, Status.TIMEOUT, (OUT_OF_TIME,), (), rejected, reproducible=False)
+        why = INTERRUPTED if effort.halt.asked else OUT_OF_TIME
+        return NoPlan(request, Status.TIMEOUT, (why,), (), rejected, reproducible=False)
     questions = Questions(request, options.candidates, effort)
     ways: list[tuple[Relaxation, ...]] = []
     conflicts: tuple[tuple[StatedLimit, ...], ...] = ()
@@ -47,11 +50,13 @@ def explain(
     if not (found.proven and reasons):
         progress("no plan: looking for the limits that stand in the way; Ctrl-C ends it with what is known by then")
         further, conflicts, ways = _limits_in_the_way(questions) if found.proven else _limits_that_may_be(questions)
-        reasons.extend(further)
+        reasons.extend([*installed_beyond_limits(request), *further])
     progress("no plan: looking for what fits")
     fitting = classes_that_fit(request, options)
     partial = largest_share(questions, fitting) if fitting else None
     ways.extend(other_precisions(questions))
+    further_weights = other_weights(questions, fitting)
+    ways.extend([further_weights] if further_weights else [])
     if partial is not None and len(fitting) == len(request.classes):
         less = less_concurrency(questions, partial)
         ways.extend([(less,)] if less else [])

@@ -1,8 +1,11 @@
-"""What arithmetic alone shows: classes of which no candidate holds even one sequence, or that stand in no Pod."""
+"""What arithmetic alone shows: classes that no candidate holds or no Pod takes, and installed goods beyond a limit."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from sizing.facility.fills import PodRoom
+from sizing.facility.loads import site_loads
+from sizing.plan.words import bare_amount, limit_in_words
 from sizing.program.deployments import Obstacle, Options
 from sizing.program.sets import sets_of
 from sizing.request.request import Request, ServiceClass
@@ -35,10 +38,36 @@ def obstacles_in_words(request: Request, options: Options) -> Iterator[str]:
         if kinds:
             yield (
                 f"class `{service.name}` fits only on {', '.join(kinds)}, and no Pod of the sites holds one with its "
-                "balance of plant"
+                f"balance of plant: {'; '.join(_too_little(request, kinds))}"
             )
         else:
             yield f"class `{service.name}` fits no system: {'; '.join(_why_not(service, options))}"
+
+
+def _too_little(request: Request, kinds: Sequence[str]) -> Iterator[str]:
+    """What the Pods of each site lack for one system of each kind, where several sites lack the same said once."""
+    systems = {system.name: system for system in request.candidates}
+    said = (
+        f"{kind} needs {bare_amount(lack.needed, lack.unit)} of {lack.what}, and a Pod has "
+        f"{bare_amount(lack.allowed, lack.unit)}"
+        for kind in kinds
+        for site in request.sites
+        for lack in PodRoom(site, [systems[kind]]).lacks({kind: 1})
+    )
+    yield from dict.fromkeys(said)
+
+
+def installed_beyond_limits(request: Request) -> Iterator[str]:
+    """A sentence for every limit of a site that what is installed there exceeds by itself, whatever is served."""
+    systems = {system.name: system for system in request.candidates}
+    for site in request.sites:
+        nothing = PodRoom(site, ()).fill({})
+        for load in site_loads(site, request.policy.power_basis):
+            taken = load.of_installed(site, systems) + load.of_pod(nothing) * site.installed_pods
+            if load.limit is not None and taken > load.limit:
+                limit = limit_in_words(request, load.name, site.name)
+                allowed, of_it = (bare_amount(amount, load.unit) for amount in (load.limit, taken))
+                yield f"{limit}: {allowed} allowed, and what is installed takes {of_it} of it already"
 
 
 def _why_not(service: ServiceClass, options: Options) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
@@ -14,6 +15,16 @@ from sizing.facility.system import System
 Population = Mapping[str, int]
 ZERO = Fraction(0)
 NOTHING = Balance()
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Something of which a Pod has less than is needed."""
+
+    what: str
+    unit: str
+    needed: Fraction
+    allowed: Fraction
 
 
 class PodRoom:
@@ -39,21 +50,30 @@ class PodRoom:
         """Whether a Pod can hold these systems with the balance of plant that they need."""
         return self._holds_alone(population) and self._holds_alone(population, self.balance(population))
 
+    def lacks(self, population: Population) -> tuple[Lack, ...]:
+        """What a Pod has too little of for these systems with the balance of plant that they need."""
+        return tuple(self._lacks(population, self.balance(population)))
+
     def _holds_alone(self, population: Population, extra: Balance = NOTHING) -> bool:
         """Whether a Pod can hold these systems beside `extra`."""
+        are_there = all(count <= self.at_most.get(name, count) for name, count in population.items())
+        return are_there and next(self._lacks(population, extra), None) is None
+
+    def _lacks(self, population: Population, extra: Balance) -> Iterator[Lack]:
         members = [(self.systems[name], count) for name, count in population.items()]
-        if sum(system.gpus * count for system, count in members) > self.site.pod.gpu_slots.value:
-            return False
-        if any(count > self.at_most.get(name, count) for name, count in population.items()):
-            return False
-        return all(
-            limit is None or extra_kw + sum((known(of(system)) * count for system, count in members), ZERO) <= limit
-            for limit, extra_kw, of in (
-                (self.site.pod.it_power_kw, extra.kw, nameplate_kw),
-                (self.site.liquid_kw_per_pod, extra.liquid_kw, liquid_kw),
-                (self.site.air_kw_per_pod, extra.air_kw, air_kw),
-            )
-        )
+        slots, taken = self.site.pod.gpu_slots.value, sum(system.gpus * count for system, count in members)
+        if taken > slots:
+            yield Lack("GPU slots", "", Fraction(taken), Fraction(slots))
+        for what, limit, extra_kw, of in (
+            ("IT power", self.site.pod.it_power_kw, extra.kw, nameplate_kw),
+            ("heat to liquid", self.site.liquid_kw_per_pod, extra.liquid_kw, liquid_kw),
+            ("heat to air", self.site.air_kw_per_pod, extra.air_kw, air_kw),
+        ):
+            if limit is None:
+                continue
+            needed = extra_kw + sum((known(of(system)) * count for system, count in members), ZERO)
+            if needed > limit:
+                yield Lack(what, "kW", needed, limit)
 
     def most(self, system: str, beside: Population) -> int:
         """The most systems of one kind beside others that are there already; -1 where not even those fit.

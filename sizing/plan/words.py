@@ -8,6 +8,7 @@ from sizing.units.amounts import plain
 
 LABELS = {"power": "power", "liquid_heat": "liquid heat", "air_heat": "air heat", "pods": "Pods"}
 KV_PRECISION = "kv_precision:"
+WEIGHTS = "weights:"
 CONCURRENCY = "concurrency"
 SUPPLY = "supply:"
 
@@ -35,6 +36,8 @@ def change_in_words(request: Request, change: Relaxation) -> str:
     """`site power 3 MW -> 5 MW`, `allow fp8 for `documents``, `14 % less concurrency`."""
     at_most = "" if change.proven else "at most "
     if isinstance(change.now, str) or isinstance(change.needed, str):
+        if change.limit.startswith(WEIGHTS):
+            return f"allow weights in {change.needed} for `{change.limit.removeprefix(WEIGHTS)}`"
         return f"allow {change.needed} for `{change.limit.removeprefix(KV_PRECISION)}`"
     if change.limit == CONCURRENCY:
         return f"{at_most}{plain(change.now - change.needed, '%')} less concurrency"

@@ -16,6 +16,10 @@ class Evidence:
     weight: str
 
 
+FULL_BITS = 16
+"""Bits of a cached element that is not quantised."""
+
+
 @dataclass(frozen=True, slots=True)
 class KvPrecision:
     """`bits` per cached element, block scales included (flat, as the `ideal` profile counts)."""

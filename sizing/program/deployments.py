@@ -124,8 +124,8 @@ class _Offers:
                     missing, layout = min(
                         (-c.budget * c.deployment.pools_per_replica, c.deployment.layout) for c in candidates
                     )
-                    why = f"the weights in {weights} do not fit: {missing:,} bytes are missing on {layout}"
-                    obstruct(why, takers, missing)
+                    lack = f"{missing:,} bytes are missing ({gib(missing)}) on {layout}"
+                    obstruct(f"the weights in {weights} do not fit: {lack}", takers, missing)
                     continue
                 for service in takers:
                     if not any(service.name in candidate.sizes for candidate in candidates):

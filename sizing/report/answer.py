@@ -51,7 +51,7 @@ def standing(plan: Plan) -> str:
 
 def _open_stage(stage: StageResult) -> str:
     found = f"stage {stage.stage}: {stage_amount(stage, stage.value)}"
-    if stage.bound is None or stage.gap is None:
+    if not stage.bound or stage.gap is None:
         return f"{found}, no bound"
     given = ", given the stages before" if stage.conditional else ""
     return f"{found}, at least {stage_amount(stage, stage.bound)} (gap {percent(Fraction(stage.gap), 1)}{given})"

@@ -52,7 +52,10 @@ def _verdict(capacity: Capacity) -> Iterator[str]:
             what = "nothing was found that fits, and that there is nothing is not proven"
         yield f"{capacity.request.name}: {where}: {what}"
         return
-    yield f"{capacity.request.name}: {where} {'serve' if capacity.pods > 1 else 'serves'} {_times(capacity.multiple)}"
+    serve = "serve" if capacity.pods > 1 else "serves"
+    used = capacity.plan.totals.pods
+    rest = f"; {thousands(used)} of them {'is' if used == 1 else 'are'} used" if used < capacity.pods else ""
+    yield f"{capacity.request.name}: {where} {serve} {_times(capacity.multiple)}{rest}"
     if capacity.proven:
         yield "proven: no larger multiple has a plan"
     elif capacity.at_most is None:

@@ -7,15 +7,15 @@ from typing import Any
 from sizing.facility.system import System
 from sizing.plan.bill import BillLine, runs_with_installed
 from sizing.plan.plan import Plan, Status
+from sizing.pool.precision import FULL_BITS
 from sizing.report.measured import Replica, assumed_sentence, measured_sentences, unchecked
 from sizing.report.memory_lines import reserve_rule
 from sizing.report.sources import Source, sources_of
-from sizing.report.text import plural, share
+from sizing.report.text import ENDED_EARLY, plural, share
 from sizing.request.objective import parse_aim
 from sizing.request.request import Rejection
 from sizing.units.amounts import kw, thousands
 
-FULL_BITS = 16
 NAMES_SHOWN = 4
 KINDS = "system_kinds"
 SAVED_BY_MORE_KINDS = frozenset({"pods", "power", "gpus", "cost"})
@@ -158,13 +158,19 @@ def fewest_kinds_sentence(plan: Plan) -> str | None:
 
 def clock_sentences(plan: Plan) -> list[str]:
     """Why the search ended before all was proven, and what may prove more (decision 9)."""
-    if not plan.reproducible:
-        return ["stopped by the clock: another run may come to another answer; a longer --time-limit may prove more"]
     if plan.status is Status.OPTIMAL:
-        return []
+        if plan.reproducible:
+            return []
+        return [
+            f"the plan is proven, but what was asked beside it {ENDED_EARLY}: another run may tell more of what it "
+            "hangs on"
+        ]
+    if not plan.reproducible:
+        return [f"the search {ENDED_EARLY}: another run may come to another answer, and more time may prove more"]
     return [
-        "the search ended by itself, after its share of work for each stage or within --gap: a longer --time-limit "
-        "proves no more; fewer systems in policy.systems make a smaller search"
+        "the search ended by itself, after its share of work for each stage or within the --gap that was asked for: a "
+        "smaller gap may prove more, a longer --time-limit proves no more; fewer systems in policy.systems make a "
+        "smaller search"
     ]
 
 

@@ -8,7 +8,7 @@ from sizing.plan.compared import NO_PLAN, Amount, Basis, Ordered
 from sizing.plan.difference import Cause, Change, Difference, UnitChange, Why
 from sizing.plan.reading import Scalar
 from sizing.report.grid import Column, bullets, paragraph, table
-from sizing.report.text import plural, share, visible
+from sizing.report.text import ENDED_EARLY, plural, share, visible
 from sizing.units.amounts import GIB, MOST_DIGITS, percent
 
 MOST_SHOWN = 200
@@ -90,7 +90,7 @@ def _because(cause: Cause) -> str:
     before, after = _written(cause.path, cause.before), _written(cause.path, cause.after)
     unit = f" {cause.unit}" if cause.unit and isinstance(cause.after, int | float) else _unit(cause)
     if cause.why is Why.SEARCH:
-        return f"search: {'A' if cause.before is False else 'B'} alone was stopped by the clock"
+        return f"search: {'A' if cause.before is False else 'B'} alone {ENDED_EARLY}"
     return f"{cause.why}: {_place(cause)} {before} -> {after}{unit}{_source(cause)}"
 
 
@@ -172,7 +172,7 @@ def _of_side(name: str, file: str, basis: Basis | None) -> Iterator[str]:
     if not basis.untouched:
         yield f"{name} was changed since it was written: `sizing verify {file}` says what is wrong with it"
     if not basis.reproducible:
-        yield f"{name} was stopped by the clock: another run may come to another answer"
+        yield f"{name} {ENDED_EARLY}: another run may come to another answer"
 
 
 def _units(changes: tuple[UnitChange, ...]) -> str:

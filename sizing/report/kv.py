@@ -7,6 +7,7 @@ from math import floor, log10, prod
 
 from sizing.facility.estimate import Holding, Home, KvEstimate
 from sizing.pool.engines.ideal import IdealEngine
+from sizing.pool.precision import FULL_BITS
 from sizing.pool.storage import IdealStorage
 from sizing.report.grid import Column, bullets, paragraph, table
 from sizing.report.kv_notes import cautions, remarks
@@ -19,7 +20,6 @@ from sizing.units.amounts import GB, GIB, gb, gib, percent
 
 MEMORY_ONLY = "memory only: the least that can hold this load; latencies are not checked"
 UNFIT = "!"
-FULL_BITS = 16
 LARGEST_DENOMINATOR = 8  # of the bits of one element
 BIT_DECIMALS = 12  # of the bits of one weight: a scale per 128 x 128 block takes nine
 

@@ -5,6 +5,7 @@ from itertools import groupby
 
 from sizing.plan.plan import NoPlan, Partial, Relaxation
 from sizing.plan.words import KV_PRECISION, change_in_words
+from sizing.pool.precision import FULL_BITS
 from sizing.report.answer import in_brief
 from sizing.report.text import amount
 from sizing.request.request import Request
@@ -23,7 +24,9 @@ def way_sentences(no_plan: NoPlan) -> list[str]:
 
 def _way(request: Request, changes: list[Relaxation]) -> str:
     parts = [change_in_words(request, change) + _more(change) for change in changes]
-    precisions = sorted({str(change.needed) for change in changes if change.limit.startswith(KV_PRECISION)})
+    full = {kv.name for kv in request.kv_precisions if kv.bits.value >= FULL_BITS}
+    allowed = {str(change.needed) for change in changes if change.limit.startswith(KV_PRECISION)}
+    precisions = sorted(allowed - full)
     where = ", ".join(f"`sizing catalog precisions {name}`" for name in precisions)
     evidence = f" (what is known of its quality: {where})" if precisions else ""
     return " and ".join(parts) + (", together" if len(parts) > 1 else "") + evidence

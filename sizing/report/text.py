@@ -7,6 +7,7 @@ from unicodedata import combining, east_asian_width
 UNKNOWN = "unknown"
 """What stands in place of a figure that is not known; blank is for what does not apply."""
 
+ENDED_EARLY = "was ended early, by --time-limit or Ctrl-C"
 NOT_GIVEN = "not given"
 """What stands in place of a limit or an option that the workload left out."""
 

@@ -41,6 +41,7 @@ BLEND_ACCEPTED = f"a stage ({', '.join(STAGES)}), or a sum of several with whole
 PATTERN = "^{0}(\\+{0})*$".format(f" *([0-9][0-9_]* +)?({'|'.join(STAGES)}) *")
 """What an editor marks as a stage."""
 
+_FRACTION = re.compile(r"[0-9]*\.[0-9]+")
 _TERM = re.compile(r"(?:([^a-z ]+) +)?([a-z_]+)")
 
 
@@ -69,10 +70,14 @@ def parse_aim(text: str) -> Aim:
     for term in terms:
         match = _TERM.fullmatch(term.strip())
         weight, name = match.groups() if match else (None, term.strip())
+        if not name and len(terms) > 1:
+            raise NotAccepted("nothing stands on one side of +", BLEND_ACCEPTED)
         if name not in STAGES:
             raise NotAccepted(f"unknown stage {shown(name)}", BLEND_ACCEPTED, nearest(name, STAGES))
         if name in weights:
             raise NotAccepted(f"names {shown(name)} twice", BLEND_ACCEPTED)
+        if weight is not None and _FRACTION.fullmatch(weight):
+            raise NotAccepted(f"{shown(weight)} is no whole weight: multiply all weights of the sum", BLEND_ACCEPTED)
         weights[name] = 1 if weight is None else parse_count(weight)
         if not weights[name]:
             raise NotAccepted(f"weighs {shown(name)} with 0", BLEND_ACCEPTED)

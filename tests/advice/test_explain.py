@@ -18,6 +18,7 @@ from sizing.plan.plan import NoPlan, Plan, Relaxation, Status
 from sizing.pool.precision import KvPrecision
 from sizing.program.deployments import enumerate_options
 from sizing.program.exact import NotFound
+from sizing.program.halt import Halt
 from sizing.program.solver import Effort
 from sizing.report.console import no_plan_report
 from sizing.request.request import Policy, Request, ServiceClass
@@ -103,8 +104,30 @@ def test_weights_that_fit_no_system_lack_these_bytes() -> None:
     assert missing == 466_106_777_600
     (reason,) = found.reasons
     assert reason.startswith("class `x` fits no system: small-8: the weights in bf16 do not fit: ")
-    assert "466,106,777,600 bytes are missing" in reason
-    assert (found.relaxations, found.conflicts, found.partial) == ((), (), None)
+    assert "466,106,777,600 bytes are missing (434.1 GiB)" in reason
+    assert (found.conflicts, found.partial) == ((), None)
+
+
+def test_weights_in_fewer_bits_are_named_where_those_accepted_fit_nowhere() -> None:
+    """Eight bits would be 405.9 GB of 345.6; in four and a half there is room for caches too."""
+    wanted = asked([service_class("x", DENSE_405B, kv=(BF16,)), service_class("y", concurrency=3)], [SMALL])
+    found = refused(wanted)
+    (change,) = [change for change in found.relaxations if change.limit == "weights:x"]
+    assert (change.now, change.needed, change.unit) == ("bf16", "nvfp4", "weights")
+    assert "allow weights in nvfp4 for `x`" in no_plan_report(found)
+    classes = (replace(wanted.classes[0], weights=("bf16", "nvfp4")), wanted.classes[1])
+    assert isinstance(answer(replace(wanted, classes=classes), Effort()), Plan)
+    fp8 = (replace(wanted.classes[0], weights=("bf16", "fp8")), wanted.classes[1])
+    assert isinstance(answer(replace(wanted, classes=fp8), Effort()), NoPlan)
+
+
+def test_what_a_pod_has_too_little_of_is_said_in_numbers() -> None:
+    found = refused(asked([long(20)], [NODE], pod_air_kw=Fraction(5)))
+    (reason,) = found.reasons
+    assert reason == (
+        "class `long` fits only on node-8, and no Pod of the sites holds one with its balance of plant: "
+        "node-8 needs 10.2 kW of heat to air, and a Pod has 5 kW"
+    )
 
 
 def test_a_sequence_that_fits_no_domain_is_told_in_gib_and_the_nearest_miss_first() -> None:
@@ -357,6 +380,15 @@ def test_the_catalog_of_a_workload_offers_its_precisions() -> None:
     ]
 
 
+def test_what_is_installed_and_exceeds_a_limit_by_itself_is_the_reason() -> None:
+    rules = policy(power_basis="installed")
+    standing = {"installed_systems": {"node-8": 3}, "installed_pods": 1}
+    found = refused(asked([long(20)], rules=rules, power_kw=Fraction(25), pods=1, **standing))
+    assert found.reasons[0] == "site power: 25 kW allowed, and what is installed takes 30.6 kW of it already"
+    fits = asked([long(20)], rules=rules, power_kw=Fraction(31), pods=1, **standing)
+    assert isinstance(answer(fits, Effort()), Plan)
+
+
 # Honest bounds
 
 
@@ -378,7 +410,12 @@ def test_a_search_that_the_clock_stopped_explains_nothing() -> None:
     found = explain(wanted, enumerate_options(wanted), NotFound(proven=False, stopped=True), Effort())
     assert found.status is Status.TIMEOUT
     assert not found.reproducible
+    assert found.reasons == ("the time limit ended the search before a plan was found",)
     assert (found.relaxations, found.conflicts, found.partial) == ((), (), None)
+    halt = Halt()
+    halt.ask()
+    found = explain(wanted, enumerate_options(wanted), NotFound(proven=False, stopped=True), Effort(halt=halt))
+    assert found.reasons == ("Ctrl-C ended the search before a plan was found",)
 
 
 def test_a_search_that_settles_nothing_tells_what_would_give_a_plan() -> None:

@@ -107,7 +107,7 @@ def _named(name: str, notes: str) -> str:
 
 
 def open_plan() -> Plan:
-    """Feasible, not proven: one stage with a gap, one without a bound; stopped by the clock."""
+    """Feasible, not proven: one stage with a gap, one without a bound; ended early."""
     plan = sourced_plan()
     stages = (
         StageResult("pods", "Pods", 2, 2),

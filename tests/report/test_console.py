@@ -155,15 +155,29 @@ def test_a_plan_that_is_not_proven_tells_bound_and_gap_of_each_open_stage() -> N
     assert "stage gpus: 168 GPUs, at least 150 GPUs (gap 10.7 %, given the stages before)" in text
     assert "stage precision: 110 steps, no bound" in text
     assert "stage pods" not in text
-    assert "stopped by the clock" in text
-    assert "a longer --time-limit may prove more" in text
-    assert "stopped by the clock" not in console_report(sourced_plan())
+    assert "the search was ended early, by --time-limit or Ctrl-C" in text
+    assert "more time may prove more" in text
+    assert "ended early" not in console_report(sourced_plan())
+
+
+def test_a_proven_plan_stays_proven_where_what_was_asked_beside_it_is_cut_short() -> None:
+    text = " ".join(console_report(replace(sourced_plan(), reproducible=False)).split())
+    assert "optimal: every stage of the objective is proven" in text
+    assert "the plan is proven, but what was asked beside it was ended early" in text
+    assert "more time may prove more" not in text
+
+
+def test_a_bound_of_nothing_is_none() -> None:
+    (stage, *_), *_ = (open_plan().stages,)
+    plan = replace(open_plan(), stages=(replace(stage, bound=0),))
+    assert f"stage {stage.stage}: {stage.value} {stage.unit}, no bound" in " ".join(console_report(plan).split())
 
 
 def test_a_search_that_ended_by_itself_says_what_would_help() -> None:
     text = " ".join(console_report(replace(open_plan(), reproducible=True)).split())
     assert "the search ended by itself, after its share of work" in text
-    assert "stopped by the clock" not in text
+    assert "a smaller gap may prove more" in text
+    assert "ended early" not in text
     assert "ended by itself" not in console_report(sourced_plan())
 
 

@@ -333,7 +333,7 @@ def test_every_drawn_bar_adds_up_and_stays_inside() -> None:
 def test_an_open_stage_is_not_called_proven() -> None:
     page = Page(written("html", open_plan()))
     assert "not every stage is proven" in page.text
-    assert "stopped by the clock" in page.text
+    assert "ended early" in page.text
 
 
 # Without a plan

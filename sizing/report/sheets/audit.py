@@ -12,7 +12,7 @@ from sizing.report.cells import Value
 from sizing.report.page import Column, Page, Row
 from sizing.report.reported import Reported
 from sizing.report.styles import Style
-from sizing.report.text import NOT_GIVEN, UNKNOWN
+from sizing.report.text import ENDED_EARLY, NOT_GIVEN, UNKNOWN
 from sizing.request.request import Request
 from sizing.units.version import version
 
@@ -58,7 +58,7 @@ def _fingerprints(reported: Reported) -> Iterator[Row]:
 
 def _versions(request: Request, status: Status, reproducible: bool) -> Iterator[Row]:
     yield Row(("Status", status.value))
-    yield Row(("Reproducible", "yes" if reproducible else "no: the clock ended the search (decision 9)"))
+    yield Row(("Reproducible", "yes" if reproducible else f"no: it {ENDED_EARLY} (decision 9)"))
     yield Row(("SHA-256 of the request", request.input_sha256))
     yield Row(("SHA-256 of the catalog", request.catalog_sha256))
     yield Row(("Version of sizing", version()))
