@@ -24,7 +24,7 @@ def other_weights(questions: Questions, fitting: Collection[str]) -> tuple[Relax
     """
     request = questions.request
     lacking = [service for service in request.classes if service.name not in fitting]
-    if not 0 < len(lacking) <= MOST_CLASSES:
+    if not 0 < len(lacking) <= MOST_CLASSES or questions.is_out_of_time():
         return ()
     of_models: dict[str, list[ServiceClass]] = defaultdict(list)
     for service in lacking:

@@ -89,6 +89,8 @@ def _bits(kv: KvPrecision) -> Fraction:
 
 def _fits(questions: Questions, allowed: Further) -> bool:
     """Whether there is a plan, known to be one, where classes accept these too."""
+    if questions.is_out_of_time():
+        return False
     request = questions.request
     classes = tuple(
         replace(service, kv_precisions=(*service.kv_precisions, *allowed.get(service.name, ())))

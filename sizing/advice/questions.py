@@ -38,6 +38,11 @@ class Questions:
         nodes = min(MOST_NODES, self._effort.most_nodes)
         return replace(self._effort, deadline=time.monotonic() + left / SHARE, most_nodes=nodes)
 
+    def is_out_of_time(self) -> bool:
+        """Asked before anything is built for a question; what is then not asked is known to be left open."""
+        self.stopped = self.stopped or self._effort.seconds_left <= 0
+        return self._effort.seconds_left <= 0
+
     def least(self, first: Stage, slack: Slack = RIGID, about: Request | None = None) -> Found | NotFound:
         """The plan that is least in a stage, then in those of the request's policy."""
         request = about or self.request
@@ -59,9 +64,10 @@ class Questions:
 
     def fits_in_fractions(self, without: Sequence[StatedLimit]) -> bool:
         """Whether fractions of Pods, systems and sequences would fit the limits that are kept."""
+        if self.is_out_of_time():
+            return False
         fits = fits_in_fractions(self.request, self.candidates, lifted(without), self.effort.seconds_left)
-        self.stopped = self.stopped or self._effort.seconds_left <= 0
-        return fits
+        return fits and not self.is_out_of_time()
 
     def _search(
         self,
@@ -71,6 +77,8 @@ class Questions:
         slack: Slack,
         tie_breaks: Sequence[Stage],
     ) -> Found | NotFound:
+        if self.is_out_of_time():
+            return NotFound(proven=False, stopped=True)
         among = tuple(_holding(candidates, {service.name for service in request.classes}))
         found = search_within_limits(request, among, self.effort, stages=stages, slack=slack, tie_breaks=tie_breaks)
         self.stopped = self.stopped or found.stopped

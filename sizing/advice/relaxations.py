@@ -36,12 +36,16 @@ class WayOut:
 
 def alone(questions: Questions, limit: StatedLimit) -> WayOut | None:
     """The least that one limit must allow when all others are kept; None where that is not known to suffice."""
+    if questions.is_out_of_time():
+        return None
     use = use_of(questions.request, questions.candidates, limit)
     return _way_out(questions, questions.least(use, lifted([limit])), [limit])
 
 
 def together(questions: Questions, limits: Sequence[StatedLimit]) -> WayOut | None:
     """The changes of several limits whose shares add up to the least."""
+    if questions.is_out_of_time():
+        return None
     slack = priced(questions.request, questions.candidates, limits)
     return _way_out(questions, questions.least(EXCESS, slack), limits)
 

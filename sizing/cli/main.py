@@ -76,9 +76,9 @@ class LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from importlib.metadata import version
+        from sizing.units.version import version
 
-        click.echo(f"{PROGRAM} {version(PROGRAM)}")
+        click.echo(f"{PROGRAM} {version()}")
         ctx.exit()
 
 

@@ -167,7 +167,9 @@ class ExactSearch:
         if converged is None:
             return bound
         bound = max(bound, rounded_up(converged.bound, converged.step))
-        if self._is_met(stage, bound) or bound > cutoff or not self._close(stage, converged):
+        if self._is_met(stage, bound) or bound > cutoff or self._is_out_of_time():
+            return bound
+        if not self._close(stage, converged):
             return bound
         return self._decide(stage, bound)
 

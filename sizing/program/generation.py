@@ -4,9 +4,10 @@ Patterns join a linear program until none would improve it. What its duals then 
 never looked at among them, is a bound of the stage, and tells which patterns a better plan could use at all.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from sizing.plan.choice import Sequences
 from sizing.program.contents import Worth
@@ -91,7 +92,7 @@ class Generation:
         return most_worth(self._groups, duals)
 
     def within(self, margin: float, converged: Converged, most: int) -> list[tuple[str, Sequences]] | None:
-        """Every maximal pattern whose reduced cost is within a margin; None where they are more than `most`."""
+        """Every maximal pattern whose reduced cost is within a margin; None where they are too many or hard to list."""
         return closing_patterns(self._groups, converged.duals, converged.scales, margin, self._demands, most)
 
     def nearest(self, margin: float, converged: Converged, most: int) -> list[tuple[str, Sequences]]:
@@ -99,8 +100,13 @@ class Generation:
 
         Where many are equally near, as often none costs anything, every second or third of them is taken, or fourth.
         """
-        halved = (self.within(margin / 2**times, converged, CHOSEN_FROM * most) for times in range(1, MOST_HALVED))
-        patterns = next((patterns for patterns in halved if patterns is not None), [])
+
+        @cache
+        def halved(times: int) -> list[tuple[str, Sequences]] | None:
+            return self.within(margin / 2**times, converged, CHOSEN_FROM * most)
+
+        times = bisect_left(range(MOST_HALVED), True, lo=1, key=lambda times: halved(times) is not None)
+        patterns = (halved(times) if times < MOST_HALVED else None) or []
         return patterns[:: max(1, -(-len(patterns) // max(1, most)))]
 
 

@@ -4,14 +4,11 @@ Only maximal patterns are needed: a pool may always hold less. Where they are fe
 some are listed to begin with, and `pricing.py` finds the others that matter.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
 
 from sizing.plan.choice import Sequences
 from sizing.program.deployments import Candidate
-
-MOST_CLASSES_LISTED = 100
-"""Classes of a deployment up to which its patterns are walked through, one class inside the other."""
+from sizing.program.fillings import Fillings
 
 MOST_LISTED = 2_000
 """Maximal patterns of all deployments together up to which all are listed."""
@@ -64,46 +61,14 @@ def starting_columns(candidates: Sequence[Candidate], demands: Mapping[str, int]
 
 def all_columns(candidates: Sequence[Candidate], demands: Mapping[str, int], most: int) -> Columns | None:
     """Every maximal pattern of all candidates; None where they are more than `most`."""
-    listed: dict[str, tuple[Sequences, ...]] = {}
-    left = most
-    if any(len(candidate.sizes) > MOST_CLASSES_LISTED for candidate in candidates):
-        return None
+    fillings = Fillings(most)
+    listed: dict[str, list[Sequences]] = {}
     for candidate in candidates:
-        listed[candidate.deployment.id] = tuple(islice(maximal_patterns(candidate, demands), left + 1))
-        left -= len(listed[candidate.deployment.id])
-        if left < 0:
+        patterns = fillings.of(candidate, demands)
+        if patterns is None:
             return None
+        listed[candidate.deployment.id] = patterns
     return Columns(listed, complete=True)
-
-
-def maximal_patterns(candidate: Candidate, demands: Mapping[str, int]) -> Iterator[Sequences]:
-    """All fillings of one pool to which no sequence can be added, each within the demand."""
-    names = sorted(candidate.sizes, key=lambda name: (-candidate.sizes[name], name))
-    sizes = [candidate.sizes[name] for name in names]
-    most = [min(demands[name], candidate.alone(name)) for name in names]
-
-    def fill(index: int, room: int, counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if index == len(names):
-            yield counts
-            return
-        for count in maximal_counts(room, sizes, most, index):
-            yield from fill(index + 1, room - count * sizes[index], (*counts, count))
-
-    for counts in fill(0, candidate.budget, ()):
-        room = candidate.budget - sum(size * count for size, count in zip(sizes, counts, strict=True))
-        if all(count == limit or size > room for count, limit, size in zip(counts, most, sizes, strict=True)):
-            yield _pattern(dict(zip(names, counts, strict=True)))
-
-
-def maximal_counts(room: int, sizes: Sequence[int], most: Sequence[int], index: int) -> range:
-    """Counts of one class, descending, that a maximal filling may have where the classes before it left `room`.
-
-    Fewer would leave room for one more even if all classes after it were filled up.
-    """
-    rest = sum(size * limit for size, limit in zip(sizes[index + 1 :], most[index + 1 :], strict=True))
-    highest = min(most[index], room // sizes[index])
-    lowest = max(0, min(highest, (room - rest) // sizes[index]))
-    return range(highest, lowest - 1, -1)
 
 
 def even_pattern(candidate: Candidate, demands: Mapping[str, int]) -> Sequences:
@@ -122,8 +87,4 @@ def topped_up(candidate: Candidate, start: Mapping[str, int], most: Mapping[str,
         more = min(most[name] - counts.get(name, 0), room // candidate.sizes[name])
         counts[name] = counts.get(name, 0) + more
         room -= more * candidate.sizes[name]
-    return _pattern(counts)
-
-
-def _pattern(counts: Mapping[str, int]) -> Sequences:
     return tuple(sorted((name, count) for name, count in counts.items() if count))

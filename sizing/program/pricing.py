@@ -4,9 +4,8 @@ Candidates of one model and pair of precisions whose pools hold sequences in the
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from math import gcd
 from typing import NamedTuple
 
@@ -14,9 +13,10 @@ from sizing.facility.deployment import Precisions
 from sizing.plan.choice import Sequences
 from sizing.program.contents import Worth
 from sizing.program.deployments import Candidate
+from sizing.program.fillings import Fillings
 from sizing.program.knapsack import Knapsack
 from sizing.program.linear_program import Duals
-from sizing.program.patterns import MOST_CLASSES_LISTED, maximal_counts, topped_up
+from sizing.program.patterns import topped_up
 
 IMPROVES = 1e-7
 """A pattern is paid for when it is worth more than its pool by this share: beyond the solver's tolerance."""
@@ -147,11 +147,12 @@ def closing_patterns(
     demands: Mapping[str, int],
     most: int,
 ) -> list[tuple[str, Sequences]] | None:
-    """All maximal patterns whose reduced cost is at most `margin`; None where they are more than `most`.
+    """All maximal patterns whose reduced cost is at most `margin`; None where they are too many, or hard to list.
 
     Values are scaled so that no pattern has a negative reduced cost. A plan that is better by more than the margin
     leaves room for uses none but these.
     """
+    fillings = Fillings(most)
     found: list[tuple[str, Sequences]] = []
     for group in groups:
         values = [value * scales[group.model] for value in group.values(duals)]
@@ -160,47 +161,8 @@ def closing_patterns(
             least = duals.prices[candidate.deployment.id] - margin - IMPROVES
             if bound < least:
                 continue
-            if len(group.names) > MOST_CLASSES_LISTED:
-                return None
-            room = most - len(found)
-            patterns = list(islice(worthwhile_patterns(candidate, worth, least, demands), room + 1))
-            if len(patterns) > room:
+            patterns = fillings.of(candidate, demands, worth, least)
+            if patterns is None:
                 return None
             found.extend((candidate.deployment.id, pattern) for pattern in patterns)
     return found
-
-
-def worthwhile_patterns(
-    candidate: Candidate, values: Mapping[str, float], least: float, demands: Mapping[str, int]
-) -> Iterator[Sequences]:
-    """All maximal fillings of one pool that are worth at least `least`, by depth first with the fractional bound."""
-    names = sorted(candidate.sizes, key=lambda name: (-values.get(name, 0.0) / candidate.sizes[name], name))
-    sizes = [candidate.sizes[name] for name in names]
-    worth = [values.get(name, 0.0) for name in names]
-    most = [min(demands[name], candidate.alone(name)) for name in names]
-
-    def best_of_rest(index: int, room: int) -> float:
-        total = 0.0
-        for size, value, limit in zip(sizes[index:], worth[index:], most[index:], strict=True):
-            if size * limit >= room:
-                return total + value * room / size
-            total += value * limit
-            room -= size * limit
-        return total
-
-    def fill(index: int, room: int, gained: float, counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if index == len(names):
-            if gained >= least and not any(
-                count < limit and size <= room for count, limit, size in zip(counts, most, sizes, strict=True)
-            ):
-                yield counts
-            return
-        for count in maximal_counts(room, sizes, most, index):
-            left = room - count * sizes[index]
-            now = gained + count * worth[index]
-            if now + best_of_rest(index + 1, left) < least:
-                break  # fewer of a denser class can only be worth less
-            yield from fill(index + 1, left, now, (*counts, count))
-
-    for counts in fill(0, candidate.budget, 0.0, ()):
-        yield tuple(sorted((name, count) for name, count in zip(names, counts, strict=True) if count))

@@ -56,6 +56,18 @@ def test_short_help_is_that_of_the_command(name: str) -> None:
     assert command.get_short_help_str(limit=1000) == COMMANDS[name].short_help
 
 
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sizing", "--version"],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == process("--version").stdout
+
+
 def test_help_lists_every_command_and_imports_none() -> None:
     code = (
         "import sys\nfrom sizing.cli.main import run\nassert run(['--help']) == 0\n"

@@ -8,9 +8,10 @@ import pytest
 from sizing.plan.choice import Sequences
 from sizing.program import knapsack
 from sizing.program.deployments import Candidate
+from sizing.program.fillings import Fillings
 from sizing.program.linear_program import Duals
-from sizing.program.patterns import all_columns, even_pattern, maximal_patterns, starting_columns
-from sizing.program.pricing import closing_patterns, knapsack_groups, price, worthwhile_patterns
+from sizing.program.patterns import all_columns, even_pattern, starting_columns
+from sizing.program.pricing import closing_patterns, knapsack_groups, price
 from tests.plan_builders import BF16, DENSE_70B, FP8, NODE, deployment, service_class, system
 from tests.program.formulations import candidates_of
 
@@ -72,7 +73,8 @@ def worth(candidate: Candidate, pattern: Sequences, duals: Duals) -> float:
 def test_all_maximal_patterns_are_listed(seed: int) -> None:
     candidates, demands, _ = case(seed)
     for candidate in candidates:
-        listed = list(maximal_patterns(candidate, demands))
+        listed = Fillings(10_000).of(candidate, demands)
+        assert listed is not None
         assert set(listed) == maximal(candidate, demands)
         assert len(set(listed)) == len(listed)
 
@@ -85,7 +87,8 @@ def test_worthwhile_patterns_are_all_that_are_worth_so_much(seed: int, share: fl
         values = {name: duals.values[name, candidate.deployment.precisions] for name in candidate.sizes}
         all_there_are = maximal(candidate, demands)
         least = share * max(worth(candidate, pattern, duals) for pattern in all_there_are) - 1e-9
-        found = list(worthwhile_patterns(candidate, values, least, demands))
+        found = Fillings(10_000).of(candidate, demands, values, least)
+        assert found is not None
         assert set(found) == {pattern for pattern in all_there_are if worth(candidate, pattern, duals) >= least}
         assert len(set(found)) == len(found)
 
@@ -139,6 +142,17 @@ def test_closing_gives_up_where_patterns_are_too_many() -> None:
     assert found is not None
     assert len(found) == everything
     assert closing_patterns(groups, duals, none, 100.0, demands, most=everything - 1) is None
+
+
+def test_a_listing_gives_up_after_so_many_fillings_or_steps_in_all() -> None:
+    candidates, demands, _ = case(3)
+    counts = [len(maximal(candidate, demands)) for candidate in candidates]
+    fillings = Fillings(sum(counts))
+    assert [len(fillings.of(candidate, demands) or ()) for candidate in candidates] == counts
+    fewer = Fillings(sum(counts) - 1)
+    assert [fewer.of(candidate, demands) is None for candidate in candidates][-1]
+    assert Fillings(sum(counts), steps=len(candidates[0].sizes)).of(candidates[0], demands) is None
+    assert Fillings(0).of(candidates[0], demands) is None
 
 
 def test_candidates_of_the_same_proportions_share_a_knapsack() -> None:
