@@ -6,7 +6,7 @@ components, and what is solved after what (another stage, a start, a row more) c
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -114,11 +114,9 @@ class HighsProgram:
         highs.run()
         return self._solved()
 
-    @property
-    def cancel(self) -> Callable[[], None]:
-        """Ends a run from another thread, or from a signal."""
-        self.highs.HandleUserInterrupt = True
-        return self.highs.cancelSolve
+    def cancel(self) -> None:
+        """End the run, and any run to come: called from another thread, or by a signal."""
+        self.highs.cancelSolve()  # type: ignore[no-untyped-call]
 
     def _solved(self) -> Solved:
         status, info = self.highs.getModelStatus(), self.highs.getInfo()
@@ -143,6 +141,7 @@ class HighsProgram:
         high = np.array([_bound(variable.ub, inf) for variable in self.variables])
         self.highs.addVars(count, low, high)
         if not relaxed:
+            self.highs.HandleUserInterrupt = True
             whole = [number for number, variable in enumerate(self.variables) if not variable.is_continuous()]
             kinds = np.full(len(whole), int(highspy.HighsVarType.kInteger), dtype=np.uint8)
             self.highs.changeColsIntegrality(len(whole), np.array(whole, dtype=np.int32), kinds)

@@ -1,7 +1,8 @@
 """Whole sequences into whole pools: what a fractional solution of one model says, made into something that can be run.
 
 Each class is spread over the pools of a deployment so that all are left with the same room, the largest sequences
-first. Sequences that find no room get one more replica, until there are none.
+first. Where that leaves sequences without room, pools are filled tightly, one after the other, each as full as those
+that are left allow: that takes longer and needs fewer pools. Who still finds no room gets one more replica.
 """
 
 from collections import Counter
@@ -14,9 +15,14 @@ from numpy.typing import NDArray
 from sizing.facility.deployment import Precisions
 from sizing.plan.choice import Choice, Sequences
 from sizing.program.deployments import Candidate
+from sizing.program.knapsack import Knapsack
 from sizing.program.patterns import topped_up
 
 Integers = NDArray[np.int64]
+
+LARGER_FIRST = 0.5
+"""By how much more a byte counts in a sequence that fills a pool than in the smallest, where pools are filled tightly:
+what is left to the end should be small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,29 @@ class _Pools:
         self._held[:, self._names.index(name)] += taken
         return max(0, left)
 
+    def fill(self, wanted: Mapping[str, int]) -> Counter[str]:
+        """Fill the pools, empty so far, one after the other as full as can be; those that find no room.
+
+        A filling is used again until it exhausts a class, so that there are about as many fillings as classes.
+        """
+        left, budget = Counter({name: count for name, count in wanted.items() if count}), self.candidate.budget
+        filled = 0
+        while filled < len(self._room) and left:
+            names = sorted(left)
+            sizes = [self.candidate.sizes[name] for name in names]
+            best = Knapsack(tuple(sizes), tuple(left[name] for name in names), (budget,)).patterns(
+                [size * (1 + LARGER_FIRST * size / budget) for size in sizes]
+            )
+            counts = {name: int(count) for name, count in zip(names, best[0], strict=True) if count}
+            times = min(len(self._room) - filled, *(left[name] // count for name, count in counts.items()))
+            for name, count in counts.items():
+                left[name] -= count * times
+                self._held[filled : filled + times, self._names.index(name)] = count
+                self._room[filled : filled + times] -= count * self.candidate.sizes[name]
+            filled += times
+            left = +left
+        return left
+
     def patterns(self, demands: Mapping[str, int]) -> Counter[Sequences]:
         """What the pools hold, filled up."""
         most = {name: min(demands[name], self.candidate.alone(name)) for name in self._names}
@@ -101,13 +130,38 @@ def spread(
     `sequences` are those of each class that a deployment would hold, a hint in fractions; `costs` of one more replica
     decide which deployment gets one.
     """
+
+    def cost(running: Running) -> float:
+        return sum(costs[key] * count for key, count in running.replicas.items())
+
+    evenly = _placed(candidates, replicas, sequences, served, costs, tightly=False)
+    if all(count <= replicas.get(key, 0) for key, count in evenly.replicas.items()):
+        return evenly
+    return min(evenly, _placed(candidates, replicas, sequences, served, costs, tightly=True), key=cost)
+
+
+def _placed(
+    candidates: Sequence[Candidate],
+    replicas: Mapping[str, int],
+    sequences: Mapping[tuple[str, str], float],
+    served: Mapping[tuple[str, Precisions], int],
+    costs: Mapping[str, float],
+    tightly: bool,
+) -> Running:
     pools = {c.deployment.id: _Pools(c, replicas.get(c.deployment.id, 0)) for c in candidates}
-    for name, precisions in sorted(served, key=lambda pair: (-_size(candidates, pair), str(pair))):
-        offering = [c for c in candidates if c.deployment.precisions == precisions and name in c.sizes]
+    offers = {
+        (name, precisions): [c for c in candidates if c.deployment.precisions == precisions and name in c.sizes]
+        for name, precisions in sorted(served, key=lambda pair: (-_size(candidates, pair), str(pair)))
+    }
+    wanted: dict[str, dict[str, int]] = {key: {} for key in pools}
+    for (name, precisions), offering in offers.items():
         hints = [sequences.get((c.deployment.id, name), 0.0) for c in offering]
-        left = 0
-        for candidate, wanted in zip(offering, _whole(hints, served[name, precisions]), strict=True):
-            left += pools[candidate.deployment.id].take(name, wanted)
+        for candidate, count in zip(offering, _whole(hints, served[name, precisions]), strict=True):
+            wanted[candidate.deployment.id][name] = count
+    tight = {key: pools[key].fill(wanted[key]) for key in pools} if tightly else None
+    for (name, _), offering in offers.items():
+        ids = [candidate.deployment.id for candidate in offering]
+        left = sum(pools[key].take(name, wanted[key][name]) if tight is None else tight[key][name] for key in ids)
         for candidate in offering:
             left = pools[candidate.deployment.id].take(name, left)
         if left:

@@ -55,6 +55,21 @@ def test_three_nodes_that_are_nearly_full_suffice() -> None:
     assert running.replicas == {only.id: 3}
 
 
+def test_pools_are_filled_tightly_where_an_even_spread_leaves_someone_out() -> None:
+    """6 + 4 and 4 + 3 + 3 parts of ten fill two nodes; with both of 4 beside each other, a 3 finds no room."""
+    part = 2 * 131_072
+    contexts = {"six": 6, "four": 4, "three": 3}
+    classes = [service_class(name, context=parts * part) for name, parts in contexts.items()]
+    (candidate,) = candidates_of([*classes, service_class("one", context=part)], [deployment(NODE, DENSE_70B, tp=8)])
+    assert 10 * candidate.sizes["one"] <= candidate.budget < 11 * candidate.sizes["one"]
+    only = candidate.deployment
+    served = {("six", only.precisions): 1, ("four", only.precisions): 2, ("three", only.precisions): 2}
+    running = spread([candidate], {only.id: 2}, {}, served, {only.id: 8.0})
+    assert running.replicas == {only.id: 2}
+    held = {tuple(name for name, _ in pattern) for _, pattern in running.pools}
+    assert {"six", "four"} in map(set, held)
+
+
 def test_who_finds_no_room_gets_the_replica_that_is_cheapest() -> None:
     classes = [service_class("long", context=131_072)]
     candidates = candidates_of(classes, [deployment(NODE, DENSE_70B, tp=4), deployment(NODE, DENSE_70B, tp=8)])
