@@ -36,7 +36,7 @@ class Deployment:
     budget: PoolBudget
     storage: Storage
 
-    @property
+    @cached_property
     def id(self) -> str:
         layout = self.layout
         parts = [f"tp{layout.tp}"]
@@ -46,7 +46,7 @@ class Deployment:
             parts.append(f"adp{layout.attention_dp}")
         return "/".join((self.system.name, self.model.name, self.weights, self.kv_precision.name, "-".join(parts)))
 
-    @property
+    @cached_property
     def precisions(self) -> Precisions:
         return Precisions(self.weights, self.kv_precision.name)
 

@@ -89,6 +89,7 @@ class _Offers:
             for weights in sorted({weights for service in self.classes for weights in service.weights})
         }
         self.kv_precisions = {kv.name: kv for service in self.classes for kv in service.kv_precisions}
+        self._bytes: dict[tuple[str, Layout, int], int] = {}
 
     def on(self, system: System) -> Options:
         """Every layout at every pair of precisions that some class accepts and the GPU supports."""
@@ -145,8 +146,15 @@ class _Offers:
         rules, memory = self.request.policy.rules, Memory(hbm, system.gpu.vendor, system.gpu.name)
         budget = rules.budget(memory, self.model, self.weights[weights], kv, layout)
         deployment = Deployment(system, self.model, weights, kv, layout, budget, rules.storage(self.model, kv))
-        sizes = {service.name: deployment.sequence_bytes(service.context) for service in classes}
+        sizes = {service.name: self._sequence_bytes(deployment, service.context) for service in classes}
         return Candidate(deployment, {name: size for name, size in sizes.items() if size <= budget.kv_bytes})
+
+    def _sequence_bytes(self, deployment: Deployment, context: int) -> int:
+        """The same on every system, and at all weights: worked out once."""
+        key = deployment.kv_precision.name, deployment.layout, context
+        if key not in self._bytes:
+            self._bytes[key] = deployment.sequence_bytes(context)
+        return self._bytes[key]
 
 
 def _too_long(service: ServiceClass, candidates: Sequence[Candidate]) -> tuple[str, list[ServiceClass], int]:

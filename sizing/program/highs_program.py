@@ -17,6 +17,7 @@ import highspy
 import numpy as np
 import numpy.typing as npt
 import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.repn import generate_standard_repn
 
 from sizing.program.expressions import Expression, Model
@@ -73,6 +74,7 @@ class HighsProgram:
         self.rows: dict[str, dict[Any, int]] = {}
         self.entries: list[tuple[int, int, float]] = []
         self.right_sides: list[float] = []
+        self._some_are_fixed = any(variable.fixed for variable in self.variables)
         self._threads = threads
         self._model = model
         self._components: list[Any] = []
@@ -132,6 +134,14 @@ class HighsProgram:
             out_of_time=status == Status.kTimeLimit,
         )
 
+    def _linear(self, body: Expression) -> Any:
+        """Coefficients, variables and constant of a row, each variable once; one stated so tells them as it stands."""
+        if isinstance(body, LinearExpression) and not self._some_are_fixed:
+            variables = body.linear_vars
+            if len({id(variable) for variable in variables}) == len(variables):
+                return body
+        return generate_standard_repn(body, quadratic=False)
+
     def _stated(self) -> list[Any]:
         return list(self._model.component_objects(pyo.Constraint, active=True))
 
@@ -157,15 +167,16 @@ class HighsProgram:
         for component in components:
             rows = self.rows.setdefault(component.local_name, {})
             for index, row in component.items():
-                body = generate_standard_repn(row.body, quadratic=False)
+                below, body, above = row.to_bounded_expression(evaluate_bounds=True)
+                body = self._linear(body)
                 number = rows[index] = first_row + len(starts)
                 starts.append(len(self.entries) - first_entry)
                 self.entries.extend(
                     (number, self.columns[id(variable)], float(coefficient))
                     for coefficient, variable in zip(body.linear_coefs, body.linear_vars, strict=True)
                 )
-                low.append(_bound(pyo.value(row.lower), -inf) - body.constant)
-                high.append(_bound(pyo.value(row.upper), inf) - body.constant)
+                low.append(_bound(below, -inf) - body.constant)
+                high.append(_bound(above, inf) - body.constant)
         new = self.entries[first_entry:]
         self.right_sides.extend(above if above < inf else below for below, above in zip(low, high, strict=True))
         self.highs.addRows(

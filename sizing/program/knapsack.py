@@ -53,7 +53,12 @@ class Knapsack:
         sizes, capacities, coarse = self._grid()
         steps = [capacity // coarse for capacity in capacities]
         table = _Table(sizes, self._fitting(sizes, capacities), values, max(steps), lambda size: size // coarse)
-        return np.minimum(table.best[steps], _fractional(sizes, self.most, values, capacities))
+        return np.minimum(table.best[steps], self.quick_bounds(values))
+
+    def quick_bounds(self, values: Sequence[float]) -> Floats:
+        """The same by the fractional value alone, which is weaker and costs next to nothing."""
+        sizes, capacities, _ = self._grid()
+        return _fractional(sizes, self.most, values, capacities)
 
 
 class _Table:

@@ -4,7 +4,7 @@ Candidates of one model and pair of precisions whose pools hold sequences in the
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import NamedTuple
@@ -107,12 +107,10 @@ def price(groups: Sequence[KnapsackGroup], duals: Duals) -> Priced:
         if not any(values):
             continue
         prices = [duals.prices[candidate.deployment.id] for candidate in group.candidates]
+        if not _worth_more(group.knapsack.quick_bounds(values), prices):
+            continue
         bounds = group.knapsack.bounds(values)
-        wanted = [
-            number
-            for number, (bound, paid) in enumerate(zip(bounds, prices, strict=True))
-            if bound > paid * (1 + IMPROVES) + IMPROVES**2
-        ]
+        wanted = _worth_more(bounds, prices)
         if not wanted:
             continue
         scales[group.model] = min(scales[group.model], *(prices[number] / float(bounds[number]) for number in wanted))
@@ -123,11 +121,17 @@ def price(groups: Sequence[KnapsackGroup], duals: Duals) -> Priced:
         )
         for number, counts in zip(wanted, narrowed.patterns(values), strict=True):
             worth = sum(value * int(count) for value, count in zip(values, counts, strict=True))
-            if worth > prices[number] * (1 + IMPROVES) + IMPROVES**2:
+            if _worth_more([worth], [prices[number]]):
                 candidate = group.candidates[number]
                 pattern = topped_up(candidate, dict(zip(group.names, counts.tolist(), strict=True)), group.most)
                 found.append((candidate.deployment.id, pattern))
     return Priced(tuple(found), scales)
+
+
+def _worth_more(worth: Iterable[float], prices: Iterable[float]) -> list[int]:
+    """Numbers of the pools that are worth more than they cost, beyond the solver's tolerance."""
+    pairs = enumerate(zip(worth, prices, strict=True))
+    return [number for number, (bound, paid) in pairs if bound > paid * (1 + IMPROVES) + IMPROVES**2]
 
 
 def most_worth(groups: Sequence[KnapsackGroup], duals: Duals) -> Worth:

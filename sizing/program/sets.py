@@ -1,5 +1,6 @@
 """The index sets of the program: classes, sites, systems, fills and deployments, sorted by name."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -110,16 +111,7 @@ class Sets:
 
         More could be exchanged for these at the same precisions, with no other container touched.
         """
-        best: dict[tuple[str, Precisions], int] = {}
-        for candidate in self.candidates:
-            deployment = candidate.deployment
-            if deployment.system.name != system:
-                continue
-            replicas = deployment.system.domain_gpus // deployment.gpus_per_replica
-            pools = replicas * deployment.pools_per_replica * deployment.system.domains_per_system
-            for name in candidate.sizes:
-                key = name, deployment.precisions
-                best[key] = max(best.get(key, 0), pools * candidate.alone(name))
+        best = self._held_alone.get(system, {})
         systems = 0
         for service in self.classes:
             held = [best[service.name, pair] for pair in service.precisions if (service.name, pair) in best]
@@ -129,6 +121,20 @@ class Sets:
         if (f"supply:{system}", None) in self.slack.limits:
             return most
         return min(most, self.request.policy.supply.get(system, most))
+
+    @cached_property
+    def _held_alone(self) -> dict[str, dict[tuple[str, Precisions], int]]:
+        """By system: how many sequences of each class one of them holds at most, at each pair of precisions."""
+        held: dict[str, dict[tuple[str, Precisions], int]] = defaultdict(dict)
+        for candidate in self.candidates:
+            deployment = candidate.deployment
+            replicas = deployment.system.domain_gpus // deployment.gpus_per_replica
+            pools = replicas * deployment.pools_per_replica * deployment.system.domains_per_system
+            of_system = held[deployment.system.name]
+            for name in candidate.sizes:
+                key = name, deployment.precisions
+                of_system[key] = max(of_system.get(key, 0), pools * candidate.alone(name))
+        return held
 
 
 def sets_of(request: Request, candidates: Sequence[Candidate], slack: Slack = RIGID) -> Sets:

@@ -59,6 +59,16 @@ def test_what_is_taken_back_makes_it_another_program() -> None:
     assert HighsProgram(model).minimise(program.costs([(1, model.x)]), Limits()).value == pytest.approx(2)
 
 
+def test_a_variable_that_is_named_twice_in_a_row_counts_once_with_both() -> None:
+    model = bins()
+    model.twice = pyo.Constraint(expr=linear([(1, model.y), (1, model.x), (2, model.y)]) >= 3)
+    program = HighsProgram(model)
+    assert sorted(entry for entry in program.entries if entry[0] == 1) == [(1, 0, 1.0), (1, 1, 3.0)]
+    assert program.minimise(program.costs([(1, model.y), (1, model.y), (9, model.x)]), Limits()).value == pytest.approx(
+        5
+    )
+
+
 def test_a_fixed_variable_is_a_number() -> None:
     model = bins()
     model.x.fix(1)
