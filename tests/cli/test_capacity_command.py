@@ -59,6 +59,15 @@ def test_the_answer_is_on_the_screen_and_no_file_is_written(capacity: Call, fold
     assert [path.name for path in folder.iterdir()] == ["two.yaml"]
 
 
+def test_pods_that_are_asked_for_and_cannot_be_used_are_told(capacity: Call, folder: Path) -> None:
+    """The power of a site counts whole Pods here, and 1 MW is one of them."""
+    changed(folder, "  pods: 2\n", "  pods: 2\n  power: 1 MW\n")
+    code, out, _ = capacity("two.yaml", "--pods", "2", "--system", "hgx-h200-8")
+    assert code == 0
+    assert "2 Pods with hgx-h200-8 serve 1." in out
+    assert "; 1 of them is used" in out
+
+
 def test_the_plan_in_the_document_holds_on_its_own(
     capacity: Call, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
