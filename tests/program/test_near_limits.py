@@ -8,7 +8,7 @@ from sizing.facility.site import Site
 from sizing.program.constraints.site import between_sums
 from sizing.program.deployments import enumerate_options
 from sizing.program.exact import NotFound
-from sizing.program.patterns import maximal_patterns
+from sizing.program.fillings import Fillings
 from sizing.program.search import Found, search
 from sizing.program.solver import Effort
 from tests.plan_builders import NODE, TEST_POD, TINY, request, service_class
@@ -34,4 +34,4 @@ def test_where_everything_fits_there_is_one_maximal_pattern_and_no_walk_through_
     asked = request(classes, [NODE])
     candidate = enumerate_options(asked).candidates[-1]
     demands = {service.name: service.demand for service in classes}
-    assert list(maximal_patterns(candidate, demands)) == [tuple(sorted(demands.items()))]
+    assert Fillings(most=1, steps=100).of(candidate, demands) == [tuple(sorted(demands.items()))]
