@@ -31,7 +31,7 @@ MOST_ALONE = 6
 """Limits that are asked about one by one where no conflict is known; if there are more, those of the cheapest way."""
 
 OUT_OF_TIME = "the time limit ended the search before a plan was found"
-INTERRUPTED = "Ctrl-C ended the search before a plan was found"
+INTERRUPTED = "the search was interrupted before a plan was found"
 NOT_SETTLED = "no plan was found, and that there is none is not proven"
 
 
@@ -83,10 +83,7 @@ def _limits_that_may_be(questions: Questions) -> Told:
     limits = stated_limits(questions.request)
     cheapest = together(questions, limits) if limits else None
     asked = limits if len(limits) <= MOST_ALONE or cheapest is None else [limit for limit, _ in cheapest.needed]
-    ways = [way for limit in asked[:MOST_ALONE] if (way := alone(questions, limit)) is not None]
-    ways.sort(key=lambda way: way.share)
-    if cheapest is not None and all(cheapest.share < way.share for way in ways):
-        ways.insert(0, cheapest)
+    ways = _by_share([alone(questions, limit) for limit in asked[:MOST_ALONE]], cheapest)
     return [_needed_in_words(questions.request, way) for way in ways], (), [way.changes for way in ways]
 
 
@@ -97,13 +94,9 @@ def _limits_in_the_way(questions: Questions) -> Told:
     if conflicts.fits_nowhere:
         return ["no system that fits a Pod can hold the classes together"], (), []
     reasons: list[str] = []
-    ways: list[WayOut] = []
-    if len(conflicts.found) == 1:
-        ways = [way for limit in conflicts.found[0] if (way := alone(questions, limit)) is not None]
-        ways.sort(key=lambda way: way.share)
-    cheapest = together(questions, limits) if len(limits) > 1 else None
-    if cheapest is not None and all(cheapest.share < way.share for way in ways):
-        ways.insert(0, cheapest)
+    in_one = conflicts.found[0] if len(conflicts.found) == 1 else ()
+    singly = [alone(questions, limit) for limit in in_one]
+    ways = _by_share(singly, together(questions, limits) if len(limits) > 1 else None)
     if len(conflicts.found) > 1 or not ways or len(conflicts.found[0]) > 1:
         minimal = conflicts.settled
         reasons.extend(_conflict_in_words(questions, limits, conflict, minimal) for conflict in conflicts.found)
@@ -111,6 +104,12 @@ def _limits_in_the_way(questions: Questions) -> Told:
     if not conflicts.settled:
         reasons.append("it is not settled whether fewer of these limits conflict already, or others too")
     return reasons, conflicts.found, [way.changes for way in ways]
+
+
+def _by_share(singly: Sequence[WayOut | None], cheapest: WayOut | None) -> list[WayOut]:
+    """Ways out that are known, the smallest change first; that of several limits only where it is smaller than any."""
+    ways = sorted((way for way in singly if way is not None), key=lambda way: way.share)
+    return [cheapest, *ways] if cheapest is not None and all(cheapest.share < way.share for way in ways) else ways
 
 
 def _conflict_in_words(questions: Questions, limits: Limits, conflict: Limits, minimal: bool) -> str:

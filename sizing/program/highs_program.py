@@ -33,6 +33,9 @@ MAY_HAVE_SOLUTION = (Status.kOptimal, Status.kTimeLimit, Status.kSolutionLimit, 
 
 NO_LIMIT = 2**31 - 1
 
+NO_TREE = -1
+"""Nodes that HiGHS counts where no variable is whole."""
+
 STANDARD_OUTPUT = 1
 
 
@@ -125,11 +128,11 @@ class HighsProgram:
         solution = self.highs.getSolution()
         found = status in MAY_HAVE_SOLUTION and solution.value_valid
         value = info.objective_function_value if found else None
-        is_linear = info.mip_node_count == -1
+        proven = value if status == Status.kOptimal else None  # all there is of a linear program
         return Solved(
             value=value,
             values=solution.col_value if found else None,
-            bound=value if is_linear else info.mip_dual_bound,
+            bound=proven if info.mip_node_count == NO_TREE else info.mip_dual_bound,
             infeasible=status in NO_SOLUTION,
             out_of_time=status == Status.kTimeLimit,
         )
