@@ -42,6 +42,9 @@ MOST_ASKED = 24
 SHARE = 3
 """A question may take this part of the time that is left."""
 
+FIRST_SHARE = 2
+"""The same for the workload as it stands: until it has a plan nothing is known."""
+
 ZERO = Fraction(0)
 
 
@@ -62,11 +65,12 @@ def capacity(
     options = enumerate_options(asked)
     closing = _ClosingIn(asked, options, first_part(effort), progress)
     closing.run()
-    if closing.choice is not None:
+    nothing = closing.ask_for_the_least(effort) if closing.choice is None else None
+    if nothing is None:
         progress("what then stands")
         plan: Plan | NoPlan = _planned(closing, effort)
     else:
-        plan = _nothing(closing, effort, progress)
+        plan = _nothing(closing, nothing, effort, progress)
     at_most = ZERO if plan.status is Status.INFEASIBLE else closing.at_most
     return Capacity(asked, pods, asked.sites[0].name, system, closing.multiple, at_most, plan)
 
@@ -86,7 +90,8 @@ class _ClosingIn:
         self._progress = progress
 
     def run(self) -> None:
-        """Fractions, the elastic program, then question by question."""
+        """The workload as it stands, so that something is soon known; fractions, the elastic program, then halving."""
+        self._ask_for(self.multiples.at(Fraction(1)), self._share(FIRST_SHARE))
         is_large = sum(len(each.sizes) for each in self.options.candidates) > MOST_RELAXED
         if not is_large and self.options.candidates:
             too_much = self._too_much_in_fractions()
@@ -98,16 +103,16 @@ class _ClosingIn:
     def serving(self, demands: Demands) -> Request:
         return serving(self.request, demands)
 
-    @property
-    def _share(self) -> Effort:
+    def _share(self, parts: int = SHARE) -> Effort:
+        """For one question, one of so many parts of the time that is left."""
         left = max(0.0, self._effort.seconds_left)
         nodes = min(MOST_NODES, self._effort.most_nodes)
-        return replace(self._effort, deadline=time.monotonic() + left / SHARE, most_nodes=nodes)
+        return replace(self._effort, deadline=time.monotonic() + left / parts, most_nodes=nodes)
 
     def _too_much_in_fractions(self) -> Fraction | None:
         """A multiple that not even fractions serve, and little less; None where the clock ended the search for it."""
         smallest = min(1 / rate for rate in self.multiples.rates)
-        fits, too_much = ZERO, Fraction(1)
+        fits, too_much = self.multiple, 2 * self.multiple or Fraction(1)
         while self._fits(too_much):
             fits, too_much = too_much, 2 * too_much
         while not self.stopped and too_much > smallest and (not fits or too_much > CLOSE * fits):
@@ -120,7 +125,7 @@ class _ClosingIn:
         demands = self.multiples.at(multiple)
         self._refuse_absurd(demands)
         self._progress(f"{float(multiple):.3g} times the workload, in fractions")
-        share = self._share
+        share = self._share()
         fits = fits_in_fractions(self.serving(demands), self.options.candidates, RIGID, share.seconds_left)
         self.stopped = self.stopped or (not fits and share.seconds_left <= 0)
         return fits
@@ -143,8 +148,9 @@ class _ClosingIn:
 
     def _served(self, found: Found, demands: Demands) -> None:
         """There is a plan that serves these demands."""
-        self.multiple = self.multiples.served_by(demands)
-        self.choice = found.choice
+        multiple = self.multiples.served_by(demands)
+        if self.choice is None or multiple > self.multiple:
+            self.multiple, self.choice = multiple, found.choice
 
     def _leave_least(self, demands: Demands) -> None:
         """The plan that leaves every class short of the least share of these demands, and a bound of that share.
@@ -155,7 +161,7 @@ class _ClosingIn:
         self._progress("the largest share of that")
         slack = short(list(demands))
         found = search(
-            *(self.serving(demands), self.options.candidates, self._share),
+            *(self.serving(demands), self.options.candidates, self._share()),
             stages=(SHORTFALL,),
             slack=slack,
             tie_breaks=(),
@@ -170,6 +176,23 @@ class _ClosingIn:
             least_lost = Fraction(bound - 1, slack.demand_parts)
             self._exceeded(tuple(_at_least(number * (1 - least_lost)) for number in demands))
 
+    def ask_for_the_least(self, effort: Effort) -> NotFound | None:
+        """Whether one sequence of each class has a plan, which is then known; what came of it where none was found."""
+        found = self._ask_for(self.multiples.at(ZERO), effort)
+        return None if isinstance(found, Found) else found
+
+    def _ask_for(self, demands: Demands, effort: Effort) -> Found | NotFound:
+        """Whether these demands have a plan; what is found is known from then on."""
+        self._refuse_absurd(demands)
+        self._progress(f"{float(self.multiples.served_by(demands)):.6g} times the workload")
+        found = best_plan(self.serving(demands), self.options.candidates, effort, (), (ANY_PLAN,))
+        self.stopped = self.stopped or found.stopped
+        if isinstance(found, Found):
+            self._served(found, demands)
+        elif found.proven:
+            self._exceeded(demands)
+        return found
+
     def _ask(self) -> None:
         """Halve what is left between: whether there is a plan. Where that stays open, go on below it."""
         ceiling = self.at_most
@@ -180,17 +203,10 @@ class _ClosingIn:
             demands = self.multiples.at(between if ceiling is None else (self.multiple + ceiling) / 2)
             if self.choice is not None and self.multiples.served_by(demands) <= self.multiple:
                 demands = self.multiples.after(self.multiple)
-            self._refuse_absurd(demands)
-            self._progress(f"{float(self.multiples.served_by(demands)):.6g} times the workload")
-            stages = (ANY_PLAN,)
-            found = best_plan(self.serving(demands), self.options.candidates, self._share, (), stages)
-            self.stopped = self.stopped or found.stopped
+            found = self._ask_for(demands, self._share())
             if isinstance(found, Found):
-                self._served(found, demands)
                 continue
-            if found.proven:
-                self._exceeded(demands)
-            elif found.stopped and self._effort.seconds_left <= 0:
+            if not found.proven and found.stopped and self._effort.seconds_left <= 0:
                 return
             if self.choice is None and demands == self.multiples.at(ZERO):
                 return  # not even one sequence of each class
@@ -228,11 +244,8 @@ def _as_they_come(plan: Plan) -> tuple[StageResult, ...]:
     return tuple(StageResult(name, unit, value, None, number > 0) for number, (name, value, unit) in enumerate(values))
 
 
-def _nothing(closing: _ClosingIn, effort: Effort, progress: Progress) -> NoPlan:
+def _nothing(closing: _ClosingIn, found: NotFound, effort: Effort, progress: Progress) -> NoPlan:
     """Why not even one sequence of each class fits; or that it is not known whether one does."""
     from sizing.advice.explain import explain
 
-    least = closing.serving(closing.multiples.at(ZERO))
-    found = best_plan(least, closing.options.candidates, effort, (), (ANY_PLAN,))
-    proven = isinstance(found, NotFound) and found.proven
-    return explain(least, closing.options, NotFound(proven, found.stopped), effort, progress)
+    return explain(closing.serving(closing.multiples.at(ZERO)), closing.options, found, effort, progress)

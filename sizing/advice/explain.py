@@ -32,6 +32,7 @@ MOST_ALONE = 6
 
 OUT_OF_TIME = "the time limit ended the search before a plan was found"
 INTERRUPTED = "the search was interrupted before a plan was found"
+CUT_SHORT = "what would do and what fits was not looked for to the end: the time limit or an interruption came first"
 NOT_SETTLED = "no plan was found, and that there is none is not proven"
 
 
@@ -60,6 +61,8 @@ def explain(
     if partial is not None and len(fitting) == len(request.classes):
         less = less_concurrency(questions, partial)
         ways.extend([(less,)] if less else [])
+    if questions.stopped:
+        reasons.append(CUT_SHORT)
     return NoPlan(
         request=request,
         status=Status.INFEASIBLE if found.proven else Status.TIMEOUT,

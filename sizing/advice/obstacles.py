@@ -67,7 +67,7 @@ def installed_beyond_limits(request: Request) -> Iterator[str]:
             if load.limit is not None and taken > load.limit:
                 limit = limit_in_words(request, load.name, site.name)
                 allowed, of_it = (bare_amount(amount, load.unit) for amount in (load.limit, taken))
-                yield f"{limit}: {allowed} allowed, and what is installed takes {of_it} of it already"
+                yield f"{limit}: {allowed} allowed, and what is installed takes at least {of_it} of it already"
 
 
 def _why_not(service: ServiceClass, options: Options) -> Iterator[str]:

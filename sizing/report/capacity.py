@@ -7,6 +7,7 @@ from fractions import Fraction
 from sizing.plan.bill import bill_of_units
 from sizing.plan.capacity import Capacity, in_print
 from sizing.plan.plan import NoPlan, Plan, Status
+from sizing.plan.words import LABELS
 from sizing.report.answer import MEMORY_ONLY, headline
 from sizing.report.cautions import precision_sentences, rejections_in_brief
 from sizing.report.console import listed, what_stands
@@ -55,6 +56,8 @@ def _verdict(capacity: Capacity) -> Iterator[str]:
     serve = "serve" if capacity.pods > 1 else "serves"
     used = capacity.plan.totals.pods
     rest = f"; {thousands(used)} of them {'is' if used == 1 else 'are'} used" if used < capacity.pods else ""
+    exceeded = [LABELS.get(limit.name, limit.name) for limit in capacity.plan.limits if limit.binding and rest]
+    rest += f": with more, {', '.join(exceeded)} would be exceeded" if exceeded else ""
     yield f"{capacity.request.name}: {where} {serve} {_times(capacity.multiple)}{rest}"
     if capacity.proven:
         yield "proven: no larger multiple has a plan"

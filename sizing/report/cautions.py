@@ -162,8 +162,8 @@ def clock_sentences(plan: Plan) -> list[str]:
         if plan.reproducible:
             return []
         return [
-            f"the plan is proven, but what was asked beside it {ENDED_EARLY}: another run may tell more of what it "
-            "hangs on"
+            f"the plan is proven, but looking for what it hangs on, and for what was asked beside it, {ENDED_EARLY}: "
+            "another run may tell more"
         ]
     if not plan.reproducible:
         return [f"the search {ENDED_EARLY}: another run may come to another answer, and more time may prove more"]

@@ -384,7 +384,7 @@ def test_what_is_installed_and_exceeds_a_limit_by_itself_is_the_reason() -> None
     rules = policy(power_basis="installed")
     standing = {"installed_systems": {"node-8": 3}, "installed_pods": 1}
     found = refused(asked([long(20)], rules=rules, power_kw=Fraction(25), pods=1, **standing))
-    assert found.reasons[0] == "site power: 25 kW allowed, and what is installed takes 30.6 kW of it already"
+    assert found.reasons[0] == "site power: 25 kW allowed, and what is installed takes at least 30.6 kW of it already"
     fits = asked([long(20)], rules=rules, power_kw=Fraction(31), pods=1, **standing)
     assert isinstance(answer(fits, Effort()), Plan)
 
@@ -402,6 +402,7 @@ def test_without_time_nothing_is_claimed_that_was_not_shown() -> None:
     assert found.reasons == (
         "these cannot all be kept: site air heat 600 kW, site Pods 4",
         "it is not settled whether fewer of these limits conflict already, or others too",
+        "what would do and what fits was not looked for to the end: the time limit or an interruption came first",
     )
 
 

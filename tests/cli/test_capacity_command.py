@@ -65,7 +65,7 @@ def test_pods_that_are_asked_for_and_cannot_be_used_are_told(capacity: Call, fol
     code, out, _ = capacity("two.yaml", "--pods", "2", "--system", "hgx-h200-8")
     assert code == 0
     assert "2 Pods with hgx-h200-8 serve 1." in out
-    assert "; 1 of them is used" in out
+    assert "; 1 of them is used: with more, power would be exceeded" in " ".join(out.split())
 
 
 def test_the_plan_in_the_document_holds_on_its_own(
