@@ -273,6 +273,7 @@ def test_a_list_whose_reader_leaves_early_is_quiet(section: str) -> None:
 def test_ctrl_c_while_the_frame_is_imported_is_no_traceback() -> None:
     code = (
         "import sys, signal, os\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background ignores it from birth
         "class Interrupting:\n"
         "    def find_spec(self, name, *_):\n"
         "        if name == 'click':\n"
