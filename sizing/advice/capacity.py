@@ -113,21 +113,24 @@ class _ClosingIn:
         """A multiple that not even fractions serve, and little less; None where the clock ended the search for it."""
         smallest = min(1 / rate for rate in self.multiples.rates)
         fits, too_much = self.multiple, 2 * self.multiple or Fraction(1)
-        while self._fits(too_much):
+        while answer := self._fits(too_much):
             fits, too_much = too_much, 2 * too_much
-        while not self.stopped and too_much > smallest and (not fits or too_much > CLOSE * fits):
+        while answer is not None and too_much > smallest and (not fits or too_much > CLOSE * fits):
             between = (fits + too_much) / 2 if fits else too_much / 2
-            fits, too_much = (between, too_much) if self._fits(between) else (fits, between)
-        return None if self.stopped else too_much
+            answer = self._fits(between)
+            fits, too_much = (between, too_much) if answer else (fits, between)
+        return None if answer is None else too_much
 
-    def _fits(self, multiple: Fraction) -> bool:
-        """Whether fractions serve a multiple; False too where the clock ended the question."""
+    def _fits(self, multiple: Fraction) -> bool | None:
+        """Whether fractions serve a multiple; None where the clock ended the question."""
         demands = self.multiples.at(multiple)
         self._refuse_absurd(demands)
         self._progress(f"{float(multiple):.3g} times the workload, in fractions")
         share = self._share()
         fits = fits_in_fractions(self.serving(demands), self.options.candidates, RIGID, share.seconds_left)
-        self.stopped = self.stopped or (not fits and share.seconds_left <= 0)
+        if not fits and share.seconds_left <= 0:
+            self.stopped = True
+            return None
         return fits
 
     def _refuse_absurd(self, demands: Demands) -> None:
@@ -199,7 +202,7 @@ class _ClosingIn:
         for _ in range(MOST_ASKED):
             if ceiling is not None and self.multiple >= ceiling:
                 return
-            between = 2 * self.multiple or Fraction(1)
+            between = 2 * self.multiple or Fraction(1, 2)  # the workload as it stands was asked for first
             demands = self.multiples.at(between if ceiling is None else (self.multiple + ceiling) / 2)
             if self.choice is not None and self.multiples.served_by(demands) <= self.multiple:
                 demands = self.multiples.after(self.multiple)

@@ -4,9 +4,11 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import ceil
+from typing import Any
 
 import pytest
 
+import sizing.advice.capacity as capacity_module
 from sizing.advice.answer import answer
 from sizing.advice.capacity import capacity
 from sizing.advice.multiples import Multiples
@@ -15,6 +17,7 @@ from sizing.plan.capacity import Capacity, capacity_document, in_print
 from sizing.plan.check import check
 from sizing.plan.document import to_json
 from sizing.plan.plan import NoPlan, Plan, Status
+from sizing.program.exact import NotFound
 from sizing.program.halt import Halt
 from sizing.program.solver import Effort
 from sizing.report.capacity import capacity_report
@@ -169,6 +172,21 @@ def test_a_search_that_is_stopped_says_what_it_knows() -> None:
     nothing = capacity(wanted, 1, Effort(halt=halt))
     assert (nothing.status, nothing.multiple, nothing.at_most) == (Status.TIMEOUT, ZERO, None)
     assert "not proven" in capacity_report(nothing)
+
+
+def test_a_first_question_that_the_clock_ends_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = request([service_class("long", context=131_072, concurrency=30), service_class("short")], [NODE, RACK])
+    whole, ask, asked = capacity(wanted, 1, Effort()), capacity_module.best_plan, list[object]()
+
+    def first_is_stopped(*question: Any) -> Any:
+        asked.append(question)
+        return NotFound(proven=False, stopped=True) if len(asked) == 1 else ask(*question)
+
+    monkeypatch.setattr(capacity_module, "best_plan", first_is_stopped)
+    told: list[str] = []
+    found = capacity(wanted, 1, Effort(), progress=told.append)
+    assert "the largest share of that" in told
+    assert (found.multiple, found.at_most) == (whole.multiple, whole.at_most)
 
 
 def test_what_is_none_of_the_workload_is_refused() -> None:
