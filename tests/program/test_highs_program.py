@@ -1,18 +1,13 @@
 """What Pyomo states, in HiGHS: read once, with what is stated later; its ends; and its silence."""
 
-import os
-import subprocess
-import sys
 from math import inf
-from pathlib import Path
 
 import pyomo.environ as pyo
 import pytest
 
 from sizing.program.expressions import Model, linear
 from sizing.program.highs_program import HighsProgram, Limits
-
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.program.processes import in_a_process
 
 
 def bins(least: float = 2.5) -> Model:
@@ -103,12 +98,4 @@ def test_without_time_nothing_is_claimed() -> None:
 
 def test_standard_output_may_be_closed() -> None:
     code = "import os; os.close(1); from tests.program.test_highs_program import *; HighsProgram(bins())"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-        check=False,
-        timeout=60,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert in_a_process(code) == (0, b"", b"")

@@ -1,10 +1,5 @@
 """The linear relaxation: its duals, the columns that join it, and its silence."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from sizing.program.exact import formulate
@@ -13,8 +8,8 @@ from sizing.program.linear_program import LinearRelaxation
 from sizing.program.objective import STAGES
 from tests.plan_builders import DENSE_70B, NODE, deployment, service_class
 from tests.program.formulations import formulation_of
+from tests.program.processes import in_a_process
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 AT_BF16 = deployment(NODE, DENSE_70B, tp=8)
 CLASSES = [service_class("chat", concurrency=22), service_class("long", context=131_072, concurrency=20)]
 ALONE = (("long", 20),)
@@ -63,12 +58,4 @@ def test_without_patterns_there_is_no_solution_but_a_measure_of_what_is_unserved
 def test_the_first_solver_of_a_process_says_nothing() -> None:
     """HiGHS 1.16.0 greets on standard output, where a plan as JSON belongs."""
     code = "from tests.program.test_linear_program import *; LinearRelaxation(program(TOGETHER), None).solve()"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-        check=False,
-        timeout=60,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert in_a_process(code) == (0, b"", b"")
