@@ -82,6 +82,8 @@ class _Pools:
                 [size * (1 + LARGER_FIRST * size / budget) for size in sizes]
             )
             counts = {name: int(count) for name, count in zip(names, best[0], strict=True) if count}
+            if not counts:  # what is left fills a pool all but beyond the grid
+                break
             times = min(len(self._room) - filled, *(left[name] // count for name, count in counts.items()))
             for name, count in counts.items():
                 left[name] -= count * times

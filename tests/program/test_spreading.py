@@ -1,6 +1,7 @@
 """Whole sequences in whole pools: everybody is held, nothing is too full, and no replica is added without need."""
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -68,6 +69,17 @@ def test_pools_are_filled_tightly_where_an_even_spread_leaves_someone_out() -> N
     assert running.replicas == {only.id: 2}
     held = {tuple(name for name, _ in pattern) for _, pattern in running.pools}
     assert {"six", "four"} in map(set, held)
+
+
+def test_a_sequence_that_fills_a_pool_beyond_the_grid_finds_room_all_the_same() -> None:
+    """On the grid of the knapsack both sizes are rounded up, and beyond the pool: no filling is found there."""
+    (candidate,) = candidates_of([service_class("whole"), service_class("small")], [deployment(NODE, DENSE_70B, tp=8)])
+    only = candidate.deployment
+    odd = replace(candidate, sizes={"whole": candidate.budget - 1, "small": candidate.budget - 2})
+    served = {("whole", only.precisions): 2, ("small", only.precisions): 1}
+    running = spread([odd], {only.id: 2}, {}, served, {only.id: 8.0})
+    assert running.replicas == {only.id: 3}
+    assert running.served == served
 
 
 def test_who_finds_no_room_gets_the_replica_that_is_cheapest() -> None:
